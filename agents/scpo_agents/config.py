@@ -26,7 +26,7 @@ class EnvConfig:
     split: str = "train"
     """The games that are trained on."""
 
-    workers: Literal["serial", "process"] = "serial"
+    workers: Literal["serial", "process", "ray"] = "serial"
     """Where the environments run; they are quick enough for "serial" but beside a model on a GPU."""
 
     arguments: Mapping[str, Any] = field(default_factory=dict, metadata=REST)

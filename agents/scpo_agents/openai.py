@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from scpo_agents.prompts import Transcript, commands_of, parse_action
+from scpo_agents.prompts import Transcript, commands_of
 from scpo_envs.errors import ScpoError
 from scpo_envs.policies import Turn
+from scpo_envs.text import parse_action
 
 
 class EndpointError(ScpoError, RuntimeError):

@@ -1,12 +1,11 @@
-"""What a language model is told, and how its reply becomes an action.
+"""What a language model is told.
 
 A prompt holds the task, the last exchanges word for word, the observation and the admissible commands. The reply is
-asked for as `<think>...</think><action>...</action>`; what stands in the last `<action>` is the action.
+asked for as `<think>...</think><action>...</action>`, which `scpo_envs.text.parse_action` reads.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,8 +15,6 @@ SYSTEM = (
     "now. Think briefly between <think> and </think>. Then give exactly one command, copied from the list, between "
     "<action> and </action>."
 )
-
-_ACTION = re.compile(r"<action>(.*?)(?:</action>|$)", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -47,18 +44,6 @@ class Transcript:
         parts += [f"You saw: {seen}\nYou did: {action}" for seen, action in shown]
         parts += [f"You see: {observation}", "Commands:\n" + "\n".join(commands)]
         return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "\n\n".join(parts)}]
-
-
-def parse_action(reply: str) -> str:
-    """The action of a reply: what stands in its last `<action>`, else its last line that is not empty.
-
-    Blanks around it are dropped; an empty reply is the empty action, which every world calls invalid.
-    """
-    found = _ACTION.findall(reply)
-    if found:
-        return str(found[-1]).strip()
-    lines = [line.strip() for line in reply.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
 
 
 def commands_of(info: Mapping[str, Any]) -> tuple[str, ...]:

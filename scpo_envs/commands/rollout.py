@@ -30,7 +30,7 @@ def rollout(
     env_arg: tyro.conf.UseAppendAction[tuple[str, ...]] = (),
     policy_arg: tyro.conf.UseAppendAction[tuple[str, ...]] = (),
     parallel: int = 8,
-    workers: Literal["serial", "process"] = "serial",
+    workers: Literal["serial", "process", "ray"] = "serial",
     alpha: float = 0.5,
     lam: float | None = None,
     show: int = 3,
@@ -48,7 +48,7 @@ def rollout(
         env_arg: An argument of the environment, as KEY=VALUE; may be given several times.
         policy_arg: An option of the policy, as KEY=VALUE; may be given several times.
         parallel: Groups played at once.
-        workers: Where the environments run.
+        workers: Where the environments run; "ray" joins the cluster of RAY_ADDRESS, or starts one here.
         alpha: Weight of the credit, as a share of the success reward.
         lam: Threshold of the similarity; by default the matcher's own.
         show: How many groups to show step by step, those with credit first.

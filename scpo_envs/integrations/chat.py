@@ -1,8 +1,7 @@
-"""A text world as a conversation: what a language model is told, and which action its reply is."""
+"""A text world as a conversation: what a language model is told."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,17 +10,6 @@ SYSTEM = (
     "command between <action> and </action>."
 )
 """The first message of a conversation."""
-
-_ACTION = re.compile(r"<action>(.*?)(?:</action>|$)", re.DOTALL | re.IGNORECASE)
-
-
-def parse_action(reply: str) -> str:
-    """What stands in the last `<action>` of a reply, else its last line that is not empty, without blanks around it."""
-    found = _ACTION.findall(reply)
-    if found:
-        return str(found[-1]).strip()
-    lines = [line.strip() for line in reply.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
 
 
 def told(observation: str, info: Mapping[str, Any], *, commands: bool = True) -> str:

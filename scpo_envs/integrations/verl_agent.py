@@ -14,9 +14,10 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from scpo_envs.credit import advantages
-from scpo_envs.integrations.chat import parse_action, told
+from scpo_envs.integrations.chat import told
 from scpo_envs.integrations.common import group_base, info_of
 from scpo_envs.rollouts import RolloutGroup
+from scpo_envs.text import parse_action
 
 Observations = dict[str, Any]
 
@@ -58,7 +59,7 @@ class EnvironmentManager:
                 `{"seed": s}` of the first row all of them.
 
         Returns:
-            `{"text": prompts, "image": None, "anchor": observations}`, and the infos, one a row.
+            A dictionary of `text` (the prompts), `image` (None) and `anchor` (the observations), and the infos, one a row.
 
         Raises:
             ValueError: Siblings are told different games.

@@ -25,11 +25,12 @@ import numpy as np
 
 from scpo_envs.credit import Advantages, advantages
 from scpo_envs.errors import MissingExtraError
-from scpo_envs.integrations.chat import SYSTEM, opening, parse_action, told
+from scpo_envs.integrations.chat import SYSTEM, opening, told
 from scpo_envs.integrations.episode import Episode
 from scpo_envs.integrations.seats import merge_siblings
 from scpo_envs.integrations.verl import token_scores
 from scpo_envs.rollouts import RolloutGroup
+from scpo_envs.text import parse_action
 
 try:
     from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetrics, AgentLoopOutput

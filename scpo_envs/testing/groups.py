@@ -112,7 +112,7 @@ def check_cover(make_env: MakeEnv) -> None:
         require(visited == ids, f"cover must visit the games in their order: {ids}, not {visited}")
 
 
-def check_workers(make_env: MakeEnv, workers: Sequence[Literal["process"]] = ("process",)) -> None:
+def check_workers(make_env: MakeEnv, workers: Sequence[Literal["process", "ray"]] = ("process",)) -> None:
     """Other workers give what serial ones do, to the letter."""
     expected = _transcript(make_env, workers="serial")
     for other in workers:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -102,3 +104,16 @@ def test_the_summary_has_a_row_for_each_kind_and_one_for_all(group: RolloutGroup
 def test_wrong_arguments_are_one_line(arguments: list[str], word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rollout", *arguments]) == 1
     assert word in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["process", "ray"])
+def test_workers_of_each_kind_write_the_same_file(workers: str, tmp_path: Path) -> None:
+    if workers == "ray":
+        pytest.importorskip("ray", reason="the extra 'ray' is not installed")
+    files = [tmp_path / "serial.jsonl", tmp_path / "other.jsonl"]
+    for file, kind in zip(files, ("serial", workers), strict=True):
+        # a program of its own: a cluster outlives what started it
+        command = [sys.executable, "-m", "scpo_envs.cli", "rollout", "--groups", "2", "--group-size", "4"]
+        subprocess.run([*command, "--workers", kind, "--out", str(file)], check=True, capture_output=True, timeout=300)
+    assert files[0].read_bytes() == files[1].read_bytes()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from scpo_envs.credit import advantages
-from scpo_envs.integrations.chat import opening, parse_action, told
+from scpo_envs.integrations.chat import opening, told
 from scpo_envs.integrations.verl_agent import EnvironmentManager
 from scpo_envs.vector import GroupVectorEnv
 from scpo_envs.wrappers import ScpoReward
@@ -95,21 +95,6 @@ def test_prompts_and_projections_can_be_others() -> None:
     texts, infos = envs.reset()
     assert texts["text"] == [info["task"] for info in infos]
     assert all(info["valid_action"] for info in envs.step(["do:look"] * 8)[3])
-
-
-@pytest.mark.parametrize(
-    ("reply", "action"),
-    [
-        ("<think>a</think><action> go to hall </action>", "go to hall"),
-        ("<action>look</action> no, <ACTION>take it</ACTION>", "take it"),
-        ("<action>cut off", "cut off"),
-        ("go to hall\n\n", "go to hall"),
-        ("", ""),
-        ("\ud800 <action>前へ</action>", "前へ"),
-    ],
-)
-def test_the_action_of_a_reply(reply: str, action: str) -> None:
-    assert parse_action(reply) == action
 
 
 def test_a_conversation_opens_with_what_is_seen() -> None:

@@ -1,34 +1,8 @@
-"""What a model is told, and what counts as its action."""
+"""What a model is told."""
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from scpo_agents.prompts import Transcript, parse_action
-
-
-@pytest.mark.parametrize(
-    ("reply", "action"),
-    [
-        ("<think>the fridge</think><action>open fridge 1</action>", "open fridge 1"),
-        ("<action> look \n</action> and then", "look"),
-        ("<action>look</action> no: <ACTION>inventory</ACTION>", "inventory"),
-        ("<think>hm</think><action>go to desk 1", "go to desk 1"),
-        ("I will look.\nlook\n\n", "look"),
-        ("<action></action>", ""),
-        ("", ""),
-        ("\ud800", "\ud800"),
-    ],
-)
-def test_the_action_of_a_reply(reply: str, action: str) -> None:
-    assert parse_action(reply) == action
-
-
-@given(st.text(), st.text(st.characters(exclude_characters="<>"), min_size=1))
-def test_what_stands_in_the_last_action_is_taken_whatever_surrounds_it(thought: str, command: str) -> None:
-    assert parse_action(f"{thought}<action>{command}</action>") == command.strip()
+from scpo_agents.prompts import Transcript
 
 
 def test_the_prompt_holds_task_last_exchanges_observation_and_commands() -> None:

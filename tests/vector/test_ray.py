@@ -19,7 +19,7 @@ ray = pytest.importorskip("ray", reason="the extra 'ray' is not installed")
 from ray.cluster_utils import Cluster
 
 from scpo_envs.errors import UnknownGameError, WorkerLostError
-from scpo_envs.testing import check_group_conformance
+from scpo_envs.testing import check_workers
 from scpo_envs.vector import GroupVectorEnv
 from tests.toy import PerilousEnv, make_perilous, make_toy
 from tests.vector.play import make_expert_toy, play_out, transcript
@@ -153,7 +153,7 @@ def test_an_environment_that_cannot_be_made_is_an_error_of_the_constructor() -> 
 
 
 def test_it_conforms() -> None:
-    check_group_conformance(make_expert_toy)
+    check_workers(make_expert_toy, ["process", "ray"])
     venv = GroupVectorEnv(make_expert_toy, 8, 4, workers="ray")
     assert len(workers(venv)._shares) == 2  # by itself one for each CPU of the cluster, at most one a group
     observations, info = venv.reset(seed=0)
