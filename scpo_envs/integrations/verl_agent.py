@@ -59,7 +59,7 @@ class EnvironmentManager:
                 `{"seed": s}` of the first row all of them.
 
         Returns:
-            A dictionary of `text` (the prompts), `image` (None) and `anchor` (the observations), and the infos, one a row.
+            A dictionary of `text` (the prompts), `image` (None), `anchor` (the observations); and the infos, one a row.
 
         Raises:
             ValueError: Siblings are told different games.
