@@ -59,7 +59,7 @@ def summary_table(groups: Sequence[RolloutGroup]) -> Table:
     kinds: dict[str, list[RolloutGroup]] = defaultdict(list)
     for group in groups:
         kinds[group.info.get("task_type", "all")].append(group)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0)  # fits 80 columns
     table.add_column("task type", no_wrap=True)
     # "mixed" groups have both outcomes; "failed" counts the steps of failed rollouts.
     for name in ("groups", "mixed", "won", "steps", "failed", "credited", "credit"):
