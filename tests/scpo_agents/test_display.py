@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from scpo_agents.display import Display, sparkline
+from scpo_agents.display import Display, chart, level, sparkline
 from tests.scpo_agents.conftest import small_config
 
 NUMBERS = {
@@ -50,10 +50,10 @@ def test_without_a_terminal_each_iteration_is_a_line() -> None:
         "cloning, epoch 1 of 5: 1.250 nats a token",
         "evaluation after iteration 0: success all 0.125",
     ]
-    assert " ".join(lines[-2:]).endswith(
+    assert lines[4] == (
         "iterations took 4 s: acting 25.0%, environments 12.5%, credit 6.2%, updates 50.0%, the trainer itself 6.2%"
     )
-    assert " ".join(lines[3:]).startswith("iteration 2 of 3: success 0.50, 4,321 steps, steps an episode 12.5")
+    assert lines[3] == "iteration 2 of 3: success 0.50 ██████████·········· 4,321 env steps, 4.0 s"
 
 
 def test_in_a_terminal_curves_and_pace_are_live() -> None:
@@ -62,7 +62,7 @@ def test_in_a_terminal_curves_and_pace_are_live() -> None:
         "runs/demo",
         "scorer, scpo, 4 x 3",
         "2/3",
-        "▅",
+        "█████",
         "4,321 env steps, 1,000 a second",
         "acting 25%",
         "the trainer itself 6%",
@@ -80,3 +80,22 @@ def test_a_sparkline_fits_its_width(values: list[float], width: int) -> None:
 def test_a_sparkline_rises_with_its_values() -> None:
     assert sparkline([0, 0.5, 1]) == "▁▅█"
     assert sparkline([0.0] * 50 + [1.0] * 50, width=2) == "▁█"
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=200), st.integers(0, 60), st.integers(1, 8))
+def test_a_chart_fits_its_place(values: list[float], width: int, height: int) -> None:
+    rows = chart(values, width, height)
+    assert [len(row) for row in rows] == [width] * height
+    assert set("".join(rows)) <= set(" ▁▂▃▄▅▆▇█")
+
+
+def test_a_chart_stacks_its_rows() -> None:
+    assert chart([0, 0.25, 0.5, 0.75, 1], 5, 2) == ["   ▄█", " ▄███"]
+    assert chart([0, 1], 6, 1) == ["   ███"]
+    assert chart([], 6, 2) == ["", ""]
+
+
+def test_a_level_is_never_longer_than_its_width() -> None:
+    assert level(0.5, 4) == "██··"
+    assert level(-1, 2) == "··"
+    assert level(2, 2) == "██"
