@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +27,8 @@ _KEYS = {
     "/restart": "begin again",
     "/quit": "stop (Ctrl-D too)",
 }
+_PARTS = ("r_type", "r_att", "r_option", "r_price")
+"""The parts of a purchase's score, which WebShop tells."""
 
 
 def play(
@@ -42,18 +46,30 @@ def play(
         game: Id of a game or goal; by default one is drawn.
         seed: Decides the game that is drawn.
         env_arg: An argument of the environment, as KEY=VALUE; may be given several times.
-        out: Save what you played as a rollout file.
+        out: Save what you played as a rollout file, a group of one.
     """
     import gymnasium as gym
 
-    arguments = {"expert": True, **keyword_arguments(env_arg)}
+    arguments: dict[str, Any] = keyword_arguments(env_arg)
+    if "expert" in _parameters(env):
+        arguments = {"expert": True, **arguments}
     # No step limit by hand: the world itself has none.
-    table = _Game(gym.make(env, **arguments).unwrapped, game, seed)
-    table.run(_reader(lambda: [*table.info["admissible_commands"], *_KEYS]))
+    with contextlib.closing(gym.make(env, **arguments)) as made:
+        table = _Game(made.unwrapped, game, seed)
+        table.run(_reader(lambda: [*table.info["admissible_commands"], *_KEYS]))
     if out is not None and table.steps:
         write_groups(out, [table.group()])
         table.console.print(f"Written: {out}", highlight=False)
     return 0
+
+
+def _parameters(env: str) -> Mapping[str, inspect.Parameter]:
+    """The arguments that an environment takes."""
+    from gymnasium.envs.registration import load_env_creator, spec
+
+    entry_point = spec(env).entry_point
+    creator: Any = load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
+    return inspect.signature(creator).parameters
 
 
 class _Game:
@@ -66,17 +82,17 @@ class _Game:
         self.before: list[Any] = []
         options = None if game is None else {"game": game}
         self.observation, self.info = env.reset(seed=seed, options=options)
-        self.won = bool(self.info["won"])
+        self.ended = bool(self.info["won"])
 
     def run(self, lines: Iterable[str]) -> None:
         """Play until the task is solved or the lines end."""
-        self.console.print(Text(self.observation))
+        self._show()
         self.console.print(Text(f"\nTab completes. {'  '.join(_KEYS)}", style="dim"))
         for line in lines:
             if line == "/quit":
                 return
             self._answer(line)
-            if self.won:
+            if self.info["won"]:
                 self.console.print(Text(f"Solved in {len(self.steps)} steps.", style="bold green"))
                 return
 
@@ -87,27 +103,39 @@ class _Game:
             case "/commands":
                 self.console.print(Text("\n".join(self.info["admissible_commands"])))
             case "/hint":
-                hint = self.info.get("expert_action")
-                self.console.print(Text(hint or "The expert knows no way from here.", style="yellow"))
+                self.console.print(Text(self._hint(), style="yellow"))
             case "/undo":
                 self._undo(1)
             case "/restart":
                 self._undo(len(self.steps))
             case _ if line.startswith("/"):
                 self.console.print(Text("\n".join(f"{key:10} {text}" for key, text in _KEYS.items()), style="dim"))
+            case _ if self.ended:
+                self.console.print(Text("This episode is over: /undo, /restart or /quit.", style="dim"))
             case _:
                 self._step(line)
+
+    def _hint(self) -> str:
+        if "expert_action" not in self.info:
+            return f"This world has no expert. The task: {self.info['task']}"
+        return self.info["expert_action"] or "The expert knows no way from here."
 
     def _step(self, action: str) -> None:
         self.before.append(self.env.snapshot())
         kept = {"admissible_commands": self.info["admissible_commands"]}
-        observation, reward, terminated, _, info = self.env.step(action)
+        observation, reward, terminated, truncated, info = self.env.step(action)
         kept |= {key: info[key] for key in ("valid_action", "invalid_reason")}
         self.steps.append(Step(self.observation, action, float(reward), kept))
-        self.observation, self.info, self.won = observation, info, terminated
-        self.console.print(Text(observation))
+        self.observation, self.info, self.ended = observation, info, terminated or truncated
+        self._show()
         if info["invalid_reason"]:
             self.console.print(Text(info["invalid_reason"], style="dim"))
+        if self.ended and not info["won"]:
+            self.console.print(Text(f"{self._outcome(float(reward))} /undo takes it back.", style="bold red"))
+
+    def _outcome(self, reward: float) -> str:
+        parts = [f"{name} {self.info[name]:.2f}" for name in _PARTS if name in self.info]
+        return f"The end, with a reward of {reward:.2f}" + (f" ({', '.join(parts)})." if parts else ".")
 
     def _undo(self, count: int) -> None:
         if not count or not self.steps:
@@ -115,12 +143,16 @@ class _Game:
             return
         self.observation, self.info = self.env.restore(self.before[-count])
         del self.steps[-count:], self.before[-count:]
-        self.won = False
-        self.console.print(Text(self.observation))
+        self.ended = False
+        self._show()
+
+    def _show(self) -> None:
+        """The observation, a page of WebShop one text a line."""
+        self.console.print(Text(self.observation.replace(" [SEP] ", "\n")))
 
     def group(self) -> RolloutGroup:
         """What was played, as a group of one."""
-        rollout = Rollout(self.steps, won=self.won, final_observation=self.observation)
+        rollout = Rollout(self.steps, won=bool(self.info["won"]), final_observation=self.observation)
         return RolloutGroup(
             self.info["task_id"], [rollout], success_reward=self.env.success_reward, instruction=self.info["task"]
         )
@@ -137,7 +169,7 @@ def _reader(words: Callable[[], Iterable[str]]) -> Iterator[str]:
     while True:
         try:
             yield session.prompt("> ").strip()
-        except EOFError:
+        except (EOFError, KeyboardInterrupt):  # what was played is still saved
             return
 
 

@@ -98,7 +98,8 @@ class WebShopEnv(gym.Env[str, str]):
       here, and here alone; a remote shop must have been started the same way.
     * `reward`: "webshop" or "exact".
     * `reward_scale`: what a score of 1 pays.
-    * `render_mode`: "ansi" makes `render()` return the last exchange, "human" prints each one.
+    * `render_mode`: "ansi" makes `render()` return the last exchange, "human" prints each one; a page has
+      one text a line.
 
     ## Version History
 
@@ -251,7 +252,7 @@ class WebShopEnv(gym.Env[str, str]):
     def _begin(self, visit: Visit) -> None:
         self._visit, self._action, self._ended = visit, None, False
         if self.render_mode == "human":
-            print(visit.observation)
+            print(self._exchange())
 
     def _info(self, visit: Visit) -> dict[str, Any]:
         assignment = self._assignment
@@ -276,7 +277,8 @@ class WebShopEnv(gym.Env[str, str]):
         }
 
     def _exchange(self) -> str:
-        observation = "" if self._visit is None else self._visit.observation
+        """The last action and the page, one text a line."""
+        observation = "" if self._visit is None else self._visit.observation.replace(" [SEP] ", "\n")
         return observation if self._action is None else f"> {self._action}\n{observation}"
 
 
