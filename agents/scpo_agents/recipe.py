@@ -26,7 +26,7 @@ def load_config(recipe: Path | None, overrides: Iterable[str] = ()) -> TrainConf
     """Read a recipe, and apply overrides such as `update.lr=0.002` or `env.split=train`.
 
     Args:
-        recipe: A YAML file with the sections of `TrainConfig`; None leaves all defaults.
+        recipe: A YAML file with the sections of `TrainConfig`, or the name of a bundled one; None leaves all defaults.
         overrides: `key=value`; the value is read as YAML.
 
     Raises:
@@ -36,6 +36,7 @@ def load_config(recipe: Path | None, overrides: Iterable[str] = ()) -> TrainConf
     yaml = _yaml()
     tree: Any = {}
     if recipe is not None:
+        recipe = find_recipe(recipe)
         try:
             tree = yaml.safe_load(recipe.read_text()) or {}
         except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -55,6 +56,27 @@ def load_config(recipe: Path | None, overrides: Iterable[str] = ()) -> TrainConf
     _check_environment(config)
     _check_estimator(config)
     return config
+
+
+def bundled_recipes() -> dict[str, Path]:
+    """The recipes that come with the package, by name: beside its modules, or in a checkout beside the package."""
+    package = Path(__file__).parent
+    files = [*package.parent.glob("recipes/*.yaml"), *package.glob("recipes/*.yaml")]
+    return {file.stem: file for file in sorted(files)}
+
+
+def find_recipe(recipe: Path) -> Path:
+    """The file of a recipe: a path, or the name of a bundled one, such as alfworld-scorer-scpo.
+
+    Raises:
+        FileNotFoundError: There is neither.
+    """
+    if recipe.exists():
+        return recipe
+    bundled = bundled_recipes()
+    if str(recipe) not in bundled:
+        raise FileNotFoundError(f"no recipe {str(recipe)!r}: no such file, and those bundled are {', '.join(bundled)}")
+    return bundled[str(recipe)]
 
 
 def parse_config(tree: Mapping[str, Any]) -> TrainConfig:

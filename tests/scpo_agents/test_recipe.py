@@ -107,3 +107,15 @@ def test_every_recipe_that_is_shipped_is_valid(recipe: Path) -> None:
 def test_plain_settings_come_back_as_they_were(tree: dict[str, object]) -> None:
     config = parse_config(tree)
     assert parse_config(plain(config)) == config
+
+
+def test_a_bundled_recipe_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load_config(Path("alfworld-scorer-scpo")) == load_config(RECIPES[0].parent / "alfworld-scorer-scpo.yaml")
+    (tmp_path / "alfworld-scorer-scpo").write_text("seed: 7\n")  # a file of one's own comes first
+    assert load_config(Path("alfworld-scorer-scpo")).seed == 7
+
+
+def test_an_unknown_recipe_names_those_bundled(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no recipe 'alfworld-scorer'.*alfworld-scorer-scpo"):
+        load_config(Path("alfworld-scorer"))

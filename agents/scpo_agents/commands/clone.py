@@ -21,7 +21,7 @@ def clone(
     of `scpo train`.
 
     Args:
-        recipe: A YAML file, such as agents/recipes/alfworld-scorer-scpo.yaml.
+        recipe: The name of a bundled recipe, such as alfworld-scorer-scpo, or a YAML file.
         overrides: Settings to change, such as clone.episodes=64 clone.rollouts=runs/rollouts.jsonl out=runs/clone.
     """
     from scpo_agents.recipe import load_config

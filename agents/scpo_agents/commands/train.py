@@ -24,7 +24,7 @@ def train(
     Several processes: `accelerate launch -m scpo_envs.cli train ...`.
 
     Args:
-        recipe: A YAML file, such as agents/recipes/alfworld-scorer-scpo.yaml.
+        recipe: The name of a bundled recipe, such as alfworld-scorer-scpo, or a YAML file.
         overrides: Settings to change, such as update.lr=0.002 env.data=real out=runs/mine.
         resume: Go on from the last checkpoint in the run's folder.
         overwrite: Replace what the run's folder holds.
