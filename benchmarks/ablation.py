@@ -9,9 +9,9 @@ other methods too, and WebShop from scratch, 4 seeds.
 
 What makes it fair: all methods begin with the same weights; run k of every method plays the same sequence of games
 with the same random numbers; the budget is environment steps, not iterations; kinds of tasks are balanced in every
-iteration; knobs were chosen by success in training games, with other seeds than those of the runs. The control,
-"scpo_random", gives the credit that SCPO found to failed steps of the same group, but drawn by lot: the same amount
-to the wrong steps.
+iteration; knobs were chosen by success in training games, with other seeds than those of the runs. SCPO stands on
+GiGPO and takes GiGPO's omega and gamma; only its own alpha is tuned. The control, "scpo_random", has SCPO's knobs and
+gives the credit that SCPO found to failed steps of the same group, but drawn by lot: the same amount to other steps.
 
 Each run is a folder that `scpo train` could go on with; its `result.json` appears when it is complete.
 """
@@ -65,16 +65,31 @@ STAGES: Mapping[int, tuple[tuple[World, ...], tuple[str, ...], int]] = {
 """Worlds, methods and seeds of each stage."""
 
 GRIDS: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
-    "scpo": {"alpha": (0.25, 0.5, 1.0), "omega": (0.5, 1.0)},
-    "scpo_random": {"alpha": (0.25, 0.5, 1.0), "omega": (0.5, 1.0)},
     "gigpo": {"omega": (0.5, 1.0), "gamma": (0.9, 0.95, 0.99)},
     "grpo": {"norm": ("std", "none")},
-    "rloo": {},
+    "scpo": {"alpha": (0.1, 0.25, 0.5, 1.0)},
 }
-"""The knobs that are tuned; SCPO's own ablations take SCPO's."""
+"""The knobs that are tuned, in this order."""
+
+BASES: Mapping[str, str] = {"scpo": "gigpo"} | {name: "scpo" for name in METHODS if name.startswith("scpo_")}
+"""Whose tuned knobs a method takes besides its own."""
 
 WARM_START = ["clone.episodes=32", "clone.epochs=30", "clone.batch=32", "seed=1000"]
 """The saved start of ALFWorld's runs: few demonstrations, so that there is something left to learn."""
+
+SHARED: Mapping[World, Settings] = {
+    "alfworld": {
+        "groups.balanced": True,
+        "groups.max_steps": 30,
+        "update.average": "rollout",
+        "update.lr": 0.002,
+        "update.minibatch": 256,
+        "evaluate.splits": "[valid_unseen]",
+    },
+    "webshop": {"groups.balanced": True, "evaluate.splits": "[test]"},
+}
+"""What all methods change in a world's recipe, so that a weak start learns in few steps; chosen with GiGPO, on training
+games."""
 
 FIRST_TUNING_SEED = 500
 
@@ -109,11 +124,10 @@ class Run:
             "out": self.out,
             "seed": self.seed,
             "clone.episodes": 0,
-            "groups.balanced": True,
             "update.iterations": 1_000_000,
             "update.env_steps": self.env_steps,
             "evaluate.every": self.evaluate_every,
-            "evaluate.splits": "[valid_unseen]" if self.world == "alfworld" else "[test]",
+            **SHARED[self.world],
             **({} if self.start is None else {"start": self.start}),
             **{f"advantage.{key}": value for key, value in self.settings.items()},
         }
@@ -157,7 +171,7 @@ def run(
     stage: Literal[1, 2] = 1,
     out: Path = Path("runs/ablation"),
     jobs: int = 1,
-    env_steps: int = 100_000,
+    env_steps: int = 200_000,
     evaluate_every: int = 5,
     seeds: int | None = None,
     methods: tuple[str, ...] = (),
@@ -201,7 +215,7 @@ def tune(
     jobs: int = 1,
     env_steps: int = 40_000,
     seeds: int = 2,
-    methods: tuple[str, ...] = ("scpo", "gigpo", "grpo", "scpo_random"),
+    methods: tuple[str, ...] = tuple(GRIDS),
 ) -> int:
     """Choose each method's knobs by its mean success in training games over the budget, and keep them.
 
@@ -213,33 +227,32 @@ def tune(
         seeds: Runs for each choice, with other seeds than those of the stages.
         methods: Which methods to tune.
     """
-    runs = {
-        (method, json.dumps(choice), seed): Run(
-            world=world,
-            method=method,
-            seed=FIRST_TUNING_SEED + seed,
-            settings=METHODS[method] | choice,
-            out=out / "tuning" / world / method / _name(choice) / f"seed-{seed}",
-            env_steps=env_steps,
-            evaluate_every=0,
-            start=_warm_start(out) if world == "alfworld" else None,
-        )
-        for seed in range(seeds)
-        for method in methods
-        for choice in _choices(GRIDS[method])
-    }
-    _in_parallel(list(runs.values()), jobs)
     path = out / f"tuned-{world}.json"
-    tuned = json.loads(path.read_text()) if path.exists() else {}
     for method in methods:
-        scores = {
-            choice: float(np.mean([_result(runs[method, choice, seed])["train_success"] for seed in range(seeds)]))
-            for choice in map(json.dumps, _choices(GRIDS[method]))
+        tuned = json.loads(path.read_text()) if path.exists() else {}
+        runs = {
+            (name, seed): Run(
+                world=world,
+                method=method,
+                seed=FIRST_TUNING_SEED + seed,
+                settings=METHODS[method] | _tuned(out, world, BASES.get(method)) | choice,
+                out=out / "tuning" / world / method / name / f"seed-{seed}",
+                env_steps=env_steps,
+                evaluate_every=0,
+                start=_warm_start(out) if world == "alfworld" else None,
+            )
+            for seed in range(seeds)
+            for name, choice in _choices(GRIDS[method])
         }
-        for choice, score in sorted(scores.items(), key=lambda item: -item[1]):
-            print(f"{method:12} {score:.3f}  {choice}")
-        tuned[method] = {"settings": json.loads(max(scores, key=scores.__getitem__)), "train_success": scores}
-    path.write_text(json.dumps(tuned, indent=2) + "\n")
+        _in_parallel(list(runs.values()), jobs)
+        scores = {
+            name: float(np.mean([_result(runs[name, seed])["train_success"] for seed in range(seeds)]))
+            for name, _ in _choices(GRIDS[method])
+        }
+        for name, score in sorted(scores.items(), key=lambda item: -item[1]):
+            print(f"{method:6} {name:24} {score:.3f}")
+        best = dict(_choices(GRIDS[method]))[max(scores, key=scores.__getitem__)]
+        path.write_text(json.dumps({**tuned, method: {"settings": best, "train_success": scores}}, indent=2) + "\n")
     print(f"written: {path}")
     return 0
 
@@ -297,22 +310,21 @@ def _warm_start(out: Path) -> Path:
     return folder / "start"
 
 
-def _tuned(out: Path, world: World, method: str) -> Settings:
-    """A method's tuned knobs; SCPO's ablations take SCPO's, and nothing is changed where nothing was tuned."""
+def _tuned(out: Path, world: World, method: str | None) -> Settings:
+    """A method's tuned knobs on top of those of its base; nothing where nothing was tuned."""
+    if method is None:
+        return {}
     path = out / f"tuned-{world}.json"
     tuned = json.loads(path.read_text()) if path.exists() else {}
-    known = method if method in tuned or method in GRIDS else "scpo"
-    settings: Settings = tuned.get(known, {}).get("settings", {})
-    return settings
+    settings: Settings = tuned.get(method, {}).get("settings", {})
+    return _tuned(out, world, BASES.get(method)) | settings
 
 
-def _choices(grid: Mapping[str, tuple[Any, ...]]) -> Iterator[Settings]:
+def _choices(grid: Mapping[str, tuple[Any, ...]]) -> Iterator[tuple[str, Settings]]:
+    """Each combination of a grid's values, with a name for its folder."""
     for values in product(*grid.values()):
-        yield dict(zip(grid, values, strict=True))
-
-
-def _name(choice: Settings) -> str:
-    return "-".join(f"{key}-{value}" for key, value in choice.items()) or "as-it-is"
+        choice = dict(zip(grid, values, strict=True))
+        yield "-".join(f"{key}-{value}" for key, value in choice.items()), choice
 
 
 def _in_parallel(runs: list[Run], jobs: int) -> None:

@@ -18,7 +18,9 @@ Floats = NDArray[np.float64]
 GRID = 41
 """Points at which curves are compared."""
 
-RESAMPLES = 10_000
+T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120)
+"""97.5 % quantiles of Student's t distribution with 1, 2, ... degrees of freedom; the last serves for more."""
+
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#666666", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Okabe and Ito's, which most eyes tell apart."""
 
@@ -48,9 +50,11 @@ def report(
     budget = min(result["budget"] for result in results)
     grid = np.linspace(0, budget, GRID)
     curves = {method: {seed: on_grid(one, grid) for seed, one in runs.items()} for method, runs in by_method.items()}
-    console = Console()
-    console.print(_areas(by_method, curves, against))
-    console.print(_kinds(by_method))
+    console = Console(width=200)
+    console.print(f"{world}, {budget:,} env steps a run; means and 95 % intervals over seeds (Student's t)\n")
+    for table in (_areas(curves, against), _training(by_method, against), _kinds(by_method)):
+        console.print(table)
+        console.print()
     if svg is not None:
         svg.write_text(draw(grid, {method: np.array(list(own.values())) for method, own in curves.items()}, world))
         console.print(f"written: {svg}", highlight=False)
@@ -65,26 +69,47 @@ def on_grid(result: Mapping[str, Any], grid: Floats) -> Floats:
 
 
 def interval(values: Floats) -> tuple[float, float]:
-    """95 % interval of the mean of independent values: percentiles over resamples, from a fixed seed."""
-    draws = np.random.default_rng(0).integers(len(values), size=(RESAMPLES, len(values)))
-    low, high = np.quantile(values[draws].mean(axis=1), (0.025, 0.975))
-    return float(low), float(high)
+    """95 % confidence interval of the mean of independent values, after Student; not a number for a single one."""
+    if len(values) < 2:
+        return float("nan"), float("nan")
+    quantile = T95[min(len(values) - 2, len(T95) - 1)]
+    half = quantile * float(values.std(ddof=1)) / len(values) ** 0.5
+    return float(values.mean()) - half, float(values.mean()) + half
 
 
-def _areas(
-    by_method: Mapping[str, Mapping[int, Mapping[str, Any]]],
-    curves: Mapping[str, Mapping[int, Floats]],
-    against: str,
-) -> Table:
-    table = Table(title="Success in unseen games", box=box.SIMPLE_HEAD)
-    for name in ("method", "runs", "at the end", "95 %", "area under curve", "95 %", f"area less {against}'s", "95 %"):
-        table.add_column(name, justify="left" if name == "method" else "right")
-    for method, runs in sorted(curves.items(), key=lambda item: -np.mean([own.mean() for own in item[1].values()])):
-        last = np.array([own[-1] for own in runs.values()])
-        area = np.array([own.mean() for own in runs.values()])
-        pairs = sorted(runs.keys() & curves.get(against, {}).keys())
-        paired = np.array([runs[seed].mean() - curves[against][seed].mean() for seed in pairs])
-        table.add_row(method, str(len(runs)), *_cells(last), *_cells(area), *_cells(paired, sign="+"))
+def paired(own: Mapping[int, float], others: Mapping[int, float]) -> Floats:
+    """Differences of two methods' runs, for the seeds that both have, in the seeds' order."""
+    return np.array([own[seed] - others[seed] for seed in sorted(own.keys() & others.keys())], dtype=np.float64)
+
+
+def _areas(curves: Mapping[str, Mapping[int, Floats]], against: str) -> Table:
+    """The curves' ends and areas, the best area first."""
+    table = _table("method", "runs", "success at the end", "95 %", "area", "95 %", f"area less {against}'s", "95 %")
+    areas = {method: {seed: float(own.mean()) for seed, own in runs.items()} for method, runs in curves.items()}
+    for method in sorted(areas, key=lambda method: -float(np.mean(list(areas[method].values())))):
+        last = np.array([own[-1] for own in curves[method].values()])
+        less = paired(areas[method], areas.get(against, {})) if method != against else np.array([])
+        own = np.array(list(areas[method].values()))
+        table.add_row(method, str(len(own)), *_cells(last), *_cells(own), *_cells(less, sign="+"))
+    return table
+
+
+def _training(by_method: Mapping[str, Mapping[int, Mapping[str, Any]]], against: str) -> Table:
+    """Success in the training games that were played, over the whole budget."""
+    table = _table("method", "success in training", "95 %", f"less {against}'s", "95 %")
+    played = {
+        method: {seed: float(run["train_success"]) for seed, run in runs.items()} for method, runs in by_method.items()
+    }
+    for method in sorted(played, key=lambda method: -float(np.mean(list(played[method].values())))):
+        less = paired(played[method], played.get(against, {})) if method != against else np.array([])
+        table.add_row(method, *_cells(np.array(list(played[method].values()))), *_cells(less, sign="+"))
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.MARKDOWN)
+    for name in columns:
+        table.add_column(name, justify="left" if name == "method" else "right", no_wrap=True)
     return table
 
 
@@ -92,15 +117,14 @@ def _cells(values: Floats, sign: str = "") -> tuple[str, str]:
     if not len(values):
         return "", ""
     low, high = interval(values)
-    return f"{values.mean():{sign}.3f}", f"{low:{sign}.3f} to {high:{sign}.3f}"
+    bounds = "" if np.isnan(low) else f"{low:{sign}.3f} to {high:{sign}.3f}"
+    return f"{values.mean():{sign}.3f}", bounds
 
 
 def _kinds(by_method: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> Table:
+    """Success at the end by kind of task."""
     kinds = sorted({kind for runs in by_method.values() for run in runs.values() for kind in run["kinds"]})
-    table = Table(title="At the end, by kind of task", box=box.SIMPLE_HEAD)
-    table.add_column("method")
-    for kind in kinds:
-        table.add_column(kind.replace("_", " "), justify="right", overflow="fold")
+    table = _table("method", *(kind.replace("_", " ") for kind in kinds))
     for method, runs in sorted(by_method.items()):
         means = [np.mean([run["kinds"].get(kind, np.nan) for run in runs.values()]) for kind in kinds]
         table.add_row(method, *(f"{mean:.2f}" for mean in means))
@@ -145,8 +169,9 @@ def draw(grid: Floats, curves: Mapping[str, Floats], title: str) -> str:
     for place, method in enumerate(ranked):
         colour, runs = COLOURS[sorted(curves).index(method) % len(COLOURS)], curves[method]
         bands = [interval(runs[:, point]) for point in range(len(grid))]
-        outline = path([low for low, _ in bands]) + " " + path([high for _, high in bands], back=True)
-        parts.append(f'<polygon points="{outline}" fill="{colour}" opacity="0.15"/>')
+        if len(runs) > 1:
+            outline = path([low for low, _ in bands]) + " " + path([high for _, high in bands], back=True)
+            parts.append(f'<polygon points="{outline}" fill="{colour}" opacity="0.15"/>')
         parts.append(
             f'<polyline points="{path(runs.mean(axis=0).tolist())}" fill="none" stroke="{colour}" stroke-width="2"/>'
         )

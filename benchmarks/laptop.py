@@ -1,4 +1,4 @@
-"""What the command scorer reaches on a laptop: its recipe, beside random play, its start and the expert.
+"""What the command scorer reaches on a laptop: its recipe, beside random play, its start, and an expert or a floor.
 
     python benchmarks/laptop.py --world alfworld                                    # the bundled games
     python benchmarks/laptop.py --world alfworld --data PATH --out runs/laptop-real  # ALFWorld's own
@@ -6,14 +6,16 @@
 
 Every policy plays each game of the test split once, drawing its actions unless it is called greedy. Of the trained
 agents the last checkpoint is played, not the best, so that nothing is chosen by looking at the games that are reported.
-Seconds are the wall clock's, all of training with cloning and evaluation, with PyTorch on one thread.
+Seconds are the wall clock's, all of training with cloning and evaluation, with PyTorch on one thread; their shares
+are those of the iterations, evaluation left out.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,14 +27,14 @@ from rich.console import Console
 from rich.table import Table
 
 from scpo_agents.checkpoint import find_checkpoint, load_agent
-from scpo_agents.display import Display
+from scpo_agents.display import PHASE_NAMES, Display
 from scpo_agents.environments import games_of
 from scpo_agents.evaluate import Summary, play_games, summarise
 from scpo_agents.logs import METRICS, read_metrics
 from scpo_agents.processes import Processes
 from scpo_agents.recipe import load_config
 from scpo_agents.trainer import Trainer
-from scpo_envs.policies import Policy, make_policy
+from scpo_envs.policies import Policy, Turn, make_policy
 
 World = Literal["alfworld", "webshop"]
 TESTS = {"alfworld": ("SCPO-ALFWorld-v0", "valid_unseen"), "webshop": ("SCPO-WebShop-v0", "test")}
@@ -67,16 +69,20 @@ def main(
         _train(ROOT / "agents" / "recipes" / f"{world}-scorer-scpo.yaml", folder, overrides, console)
         folders.append(folder)
     games = list(games_of(env, split, arguments))
-    table = Table(title=f"{world}, {split}: {len(games)} games", box=box.SIMPLE_HEAD)
-    for name in ("policy", "success", "95 %", "score", "steps"):
-        table.add_column(name, justify="left" if name == "policy" else "right")
-    for name, policy in _policies(world, folders):
-        results = play_games(policy, env, games, split=split, arguments=arguments)
-        table.add_row(name, *_cells(summarise(results)["all"]))
-    console.print(table)
+    each = Table(title=f"{world}, {split}: {len(games)} games", box=box.SIMPLE_HEAD)
+    for name in ("policy", "seed", "success", "95 %", "score", "steps"):
+        each.add_column(name, justify="left" if name == "policy" else "right")
+    summaries: dict[str, list[Summary]] = defaultdict(list)
+    for name, trained_with, policy in _policies(world, folders):
+        own = summarise(play_games(policy, env, games, split=split, arguments=arguments))["all"]
+        each.add_row(name, trained_with, *_cells(own))
+        summaries[name].append(own)
+    console.print(each)
+    console.print(_means(summaries))
     for folder in folders:
-        steps = max(line["env_steps"] for line in read_metrics(folder / METRICS))
-        console.print(f"{folder}: {steps:,.0f} env steps, {json.loads((folder / 'seconds.json').read_text()):.0f} s")
+        lines = list(read_metrics(folder / METRICS))
+        seconds = json.loads((folder / "seconds.json").read_text())
+        console.print(f"{folder}: {lines[-1]['env_steps']:,.0f} env steps in {seconds:.0f} s; {time_shares(lines)}")
     if svg is not None:
         svg.write_text(_curves(folders, split, world))
         console.print(f"written: {svg}")
@@ -95,15 +101,53 @@ def _train(recipe: Path, folder: Path, overrides: list[str], console: Console) -
     (folder / "seconds.json").write_text(f"{time.perf_counter() - began:.1f}\n")
 
 
-def _policies(world: World, folders: list[Path]) -> Iterator[tuple[str, Policy]]:
-    """Who is compared."""
-    yield "random", make_policy("random")
+class FirstHit:
+    """A floor in the shop: search for all that the instruction asks, buy the first product found, choose no options."""
+
+    def act(self, turns: Sequence[Turn]) -> list[str]:
+        """One action for each turn, in order."""
+        return [self._act(turn.info["admissible_commands"]) for turn in turns]
+
+    def _act(self, menu: Sequence[str]) -> str:
+        if "click[buy now]" in menu:
+            return "click[buy now]"
+        searches = [command for command in menu if command.startswith("search[")]
+        products = [command for command in menu if command not in ("click[back to search]", "click[next >]")]
+        return (searches or products or list(menu))[0]
+
+
+def _policies(world: World, folders: list[Path]) -> Iterator[tuple[str, str, Policy]]:
+    """Who is compared: a name, the seed of its training, and the policy."""
+    yield "random", "", make_policy("random")
     if world == "alfworld":
-        yield "expert", make_policy("expert")
+        yield "expert", "", make_policy("expert")
+    else:
+        yield "first hit, no options", "", FirstHit()
     for seed, folder in enumerate(folders):
-        yield f"start, seed {seed}", load_agent(folder / "start").player(seed=seed)
-        yield f"trained, seed {seed}", load_agent(folder / "last").player(seed=seed)
-        yield f"trained, seed {seed}, greedy", load_agent(folder / "last").player(seed=seed, greedy=True)
+        start, last = load_agent(folder / "start"), load_agent(folder / "last")
+        yield "cloned start" if world == "alfworld" else "untrained", str(seed), start.player(seed=seed)
+        yield "trained", str(seed), last.player(seed=seed)
+        yield "trained, greedy", str(seed), last.player(seed=seed, greedy=True)
+
+
+def _means(summaries: Mapping[str, Sequence[Summary]]) -> Table:
+    """Policies that were trained, over their seeds."""
+    table = Table(title="Means over the seeds", box=box.SIMPLE_HEAD)
+    for name in ("policy", "success", "lowest", "highest", "score", "steps"):
+        table.add_column(name, justify="left" if name == "policy" else "right")
+    for name, own in summaries.items():
+        success = [one.success for one in own]
+        shares = (np.mean(success), min(success), max(success), np.mean([one.score for one in own]))
+        table.add_row(name, *(f"{share:.3f}" for share in shares), f"{np.mean([one.steps for one in own]):.1f}")
+    return table
+
+
+def time_shares(lines: Sequence[Mapping[str, float]]) -> str:
+    """Where the time of a run's iterations went, of the lines of its metrics file."""
+    timed = [line for line in lines if "time/total" in line]
+    total = sum(line["time/total"] for line in timed)
+    shares = {name: sum(line[f"time/{phase}"] for line in timed) / total for phase, name in PHASE_NAMES.items()}
+    return ", ".join(f"{name} {share:.1%}" for name, share in shares.items())
 
 
 def _cells(summary: Summary) -> tuple[str, str, str, str]:
