@@ -10,8 +10,9 @@ other methods too, and WebShop from scratch, 4 seeds.
 What makes it fair: all methods begin with the same weights; run k of every method plays the same sequence of games
 with the same random numbers; the budget is environment steps, not iterations; kinds of tasks are balanced in every
 iteration; knobs were chosen by success in training games, with other seeds than those of the runs. SCPO stands on
-GiGPO and takes GiGPO's omega and gamma; only its own alpha is tuned. The control, "scpo_random", has SCPO's knobs and
-gives the credit that SCPO found to failed steps of the same group, but drawn by lot: the same amount to other steps.
+GiGPO and takes GiGPO's omega, but a gamma of its own, since returns are discounted and credit is not. The control,
+"scpo_random", has SCPO's knobs and gives the credit that SCPO found to failed steps of the same group, but drawn by
+lot: the same amount to other steps.
 
 Each run is a folder that `scpo train` could go on with; its `result.json` appears when it is complete.
 """
@@ -67,7 +68,7 @@ STAGES: Mapping[int, tuple[tuple[World, ...], tuple[str, ...], int]] = {
 GRIDS: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     "gigpo": {"omega": (0.5, 1.0), "gamma": (0.9, 0.95, 0.99)},
     "grpo": {"norm": ("std", "none")},
-    "scpo": {"alpha": (0.1, 0.25, 0.5, 1.0)},
+    "scpo": {"alpha": (0.1, 0.5), "gamma": (0.9, 0.95, 0.99)},
 }
 """The knobs that are tuned, in this order."""
 
@@ -171,8 +172,8 @@ def run(
     stage: Literal[1, 2] = 1,
     out: Path = Path("runs/ablation"),
     jobs: int = 1,
-    env_steps: int = 200_000,
-    evaluate_every: int = 5,
+    env_steps: int = 100_000,
+    evaluate_every: int = 8,
     seeds: int | None = None,
     methods: tuple[str, ...] = (),
 ) -> int:
@@ -213,8 +214,8 @@ def tune(
     world: World = "alfworld",
     out: Path = Path("runs/ablation"),
     jobs: int = 1,
-    env_steps: int = 40_000,
-    seeds: int = 2,
+    env_steps: int = 60_000,
+    seeds: int = 1,
     methods: tuple[str, ...] = tuple(GRIDS),
 ) -> int:
     """Choose each method's knobs by its mean success in training games over the budget, and keep them.
