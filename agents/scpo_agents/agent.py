@@ -57,9 +57,11 @@ class Player(Protocol[D]):
 
     Attributes:
         decisions: Those of each sibling's present episode, in order.
+        measures: Sum and count of what it measures of itself, by name.
     """
 
     decisions: dict[int, list[D]]
+    measures: dict[str, tuple[float, float]]
 
     def act(self, turns: Sequence[Turn]) -> list[str]:
         """One action for each turn, in order."""
@@ -75,6 +77,10 @@ class Agent(Protocol[D]):
 
     config: Any
     module: torch.nn.Module
+
+    @classmethod
+    def restore(cls, config: Any, folder: Path, *, seed: int) -> Agent[D]:
+        """The agent that a checkpoint's folder holds, vocabulary and all."""
 
     def player(self, *, seed: int, greedy: bool = False) -> Player[D]:
         """A player with the weights as they are. Equal seeds make equal choices.
@@ -121,8 +127,17 @@ class AgentKind:
         agent: Agent[Any] = getattr(import_module(f"scpo_agents.{self.module}.agent"), self.agent)(config, seed=seed)
         return agent
 
+    def restore(self, config: Any, folder: Path, *, seed: int) -> Agent[Any]:
+        """The agent that a checkpoint holds, whatever its weights were before."""
+        kind = getattr(import_module(f"scpo_agents.{self.module}.agent"), self.agent)
+        agent: Agent[Any] = kind.restore(config, folder, seed=seed)
+        return agent
 
-AGENTS: Mapping[str, AgentKind] = {"scorer": AgentKind("scorer", "ScorerConfig", "ScorerAgent")}
+
+AGENTS: Mapping[str, AgentKind] = {
+    "llm": AgentKind("llm", "LLMConfig", "LLMAgent"),
+    "scorer": AgentKind("scorer", "ScorerConfig", "ScorerAgent"),
+}
 """All agents by name."""
 
 

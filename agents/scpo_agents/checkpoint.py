@@ -13,12 +13,12 @@ import torch
 
 from scpo_agents.agent import Agent, agent_kind
 from scpo_agents.config import TrainConfig
-from scpo_agents.logs import BOARD, METRICS
+from scpo_agents.logs import BOARD, METRICS, ROLLOUTS
 from scpo_agents.recipe import ConfigError, agent_settings, parse_config, plain
 from scpo_envs.errors import ScpoError
 
 _CONFIG, _STATE = "config.json", "trainer.pt"
-_FREE = ("out", "threads", "save_every", "update.iterations", "update.env_steps", "evaluate.", "env.workers")
+_FREE = ("out", "threads", "save_every", "rollouts", "update.iterations", "update.env_steps", "evaluate.", "env.work")
 _DAMAGE = (OSError, RuntimeError, EOFError, KeyError, ValueError, pickle.UnpicklingError)  # what torch.load may raise
 
 
@@ -94,7 +94,8 @@ def clear_run(out: Path) -> None:
     for name in ("start", "best", "last"):
         for suffix in ("", ".new", ".old"):
             shutil.rmtree(out / (name + suffix), ignore_errors=True)
-    shutil.rmtree(out / BOARD, ignore_errors=True)
+    for name in (BOARD, ROLLOUTS):
+        shutil.rmtree(out / name, ignore_errors=True)
     (out / METRICS).unlink(missing_ok=True)
 
 
@@ -105,9 +106,11 @@ def load_agent(folder: Path) -> Agent[Any]:
         CheckpointError: It is none, or is damaged.
     """
     config = load_config_of(folder)
-    agent = agent_kind(config.agent.name).make(agent_settings(config), seed=config.seed)
-    load_weights(folder, agent)
-    return agent
+    found = find_checkpoint(folder) or folder
+    try:
+        return agent_kind(config.agent.name).restore(agent_settings(config), found, seed=config.seed)
+    except _DAMAGE as error:
+        raise CheckpointError(f"{found} does not fit, or is damaged: {_first_line(error)}") from error
 
 
 def load_weights(folder: Path, agent: Agent[Any]) -> None:

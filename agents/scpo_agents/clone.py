@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from scpo_agents.agent import Agent
-from scpo_agents.batches import derived_seed, minibatches
+from scpo_agents.batches import derived_seed, minibatches, rollout_numbers
 from scpo_agents.config import TrainConfig
 from scpo_agents.display import Display
 from scpo_agents.environments import arguments_for, games_of
@@ -93,7 +93,9 @@ def clone(
         on_epoch: Called after each epoch with its number and the mean negative log-likelihood of a token.
     """
     own = config.clone
-    decisions = [one for group in agent.demonstrated(groups) for rollout in group for one in rollout]
+    demonstrated = [rollout for group in agent.demonstrated(groups) for rollout in group]
+    decisions = [one for rollout in demonstrated for one in rollout]
+    rollouts = rollout_numbers(demonstrated) if own.shuffle == "rollouts" else None
     weights = np.array([len(one.log_probs) for one in decisions], dtype=np.float64)
     parameters = [one for one in agent.module.parameters() if one.requires_grad]
     optimiser = torch.optim.Adam(parameters, lr=own.lr)
@@ -102,7 +104,7 @@ def clone(
             group["lr"] = own.lr * (1 - 0.99 * epoch / max(1, own.epochs - 1))
         losses = []
         seed = derived_seed(config.seed, 1, epoch)
-        for members, shares in minibatches(weights, own.batch, seed=seed, processes=processes):
+        for members, shares in minibatches(weights, own.batch, seed=seed, processes=processes, rollouts=rollouts):
             optimiser.zero_grad()
             losses.append(_backward(agent, [decisions[index] for index in members], shares, config.update.micro_batch))
             processes.add_gradients(parameters)

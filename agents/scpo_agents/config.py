@@ -63,6 +63,10 @@ class CloneConfig:
     batch: int = at_least(1, 64)
     """Decisions an optimiser step; many small ones learn best."""
 
+    shuffle: Literal["decisions", "rollouts"] = "decisions"
+    """What minibatches are dealt of: decisions, or whole rollouts, which an agent that keeps one transcript an episode
+    reads in one pass."""
+
     lr: float = at_least(0, 4e-3)
     """Learning rate at the start; it falls linearly to a hundredth."""
 
@@ -111,6 +115,10 @@ class AdvantageConfig:
     alpha: float = 0.5
     """Weight of SCPO's credit, as a share of the success reward."""
 
+    invalid_penalty: float = at_least(0, 0.0)
+    """Taken off the reward of each action that was not admissible, as a share of the success reward, before anything
+    is judged. The published GiGPO runs take 0.1 off beside a success reward of 10, which is 0.01 here."""
+
     matcher: Literal["lexical", "embedding", "cross-encoder", "onnx"] = "lexical"
     """How SCPO compares steps; all but "lexical" need the extra `models`."""
 
@@ -142,6 +150,9 @@ class UpdateConfig:
 
     micro_batch: int = at_least(1, 512)
     """Decisions scored at once, a process; gradients add up to those of the minibatch."""
+
+    shuffle: Literal["decisions", "rollouts"] = "decisions"
+    """As in `clone`."""
 
     clip: float = at_least(0, 0.2)
     """The ratio of probabilities is clipped below 1 - clip."""
@@ -194,6 +205,10 @@ class TrainConfig:
 
     save_every: int = at_least(0, 10)
     """Iterations between checkpoints to go on from; the end and Ctrl-C make one too. 0 leaves it at these."""
+
+    rollouts: int = at_least(0, 0)
+    """Iterations between those whose groups are kept in `rollouts/`, with credit and advantages, for `scpo inspect`; 0
+    keeps none. Sixteen groups of eight long episodes are some 5 MB."""
 
     start: Path | None = None
     """A checkpoint to start from, instead of new weights or cloning."""

@@ -29,21 +29,26 @@ class Transcript:
     task: str
     exchanges: list[tuple[str, str]] = field(default_factory=list)
 
-    def messages(self, observation: str, commands: Sequence[str], history: int) -> list[dict[str, str]]:
+    def messages(
+        self, observation: str, commands: Sequence[str], history: int, *, system: str = SYSTEM
+    ) -> list[dict[str, str]]:
         """The chat that asks for the next action.
 
         Args:
             observation: What is seen now.
-            commands: What is possible now.
+            commands: What is possible now; none are listed if it is empty.
             history: How many of the last exchanges to show.
+            system: The instructions that come first.
         """
         parts = [f"Task: {self.task}"]
         shown = self.exchanges[len(self.exchanges) - history :] if history < len(self.exchanges) else self.exchanges
         if len(shown) < len(self.exchanges):
             parts.append(f"Steps taken: {len(self.exchanges)}, the last {len(shown)} of which follow.")
         parts += [f"You saw: {seen}\nYou did: {action}" for seen, action in shown]
-        parts += [f"You see: {observation}", "Commands:\n" + "\n".join(commands)]
-        return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "\n\n".join(parts)}]
+        parts.append(f"You see: {observation}")
+        if commands:
+            parts.append("Commands:\n" + "\n".join(commands))
+        return [{"role": "system", "content": system}, {"role": "user", "content": "\n\n".join(parts)}]
 
 
 def commands_of(info: Mapping[str, Any]) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ import numpy as np
 import torch
 
 from scpo_agents.agent import Agent, agent_kind
-from scpo_agents.batches import derived_seed, minibatches
+from scpo_agents.batches import derived_seed, minibatches, rollout_numbers
 from scpo_agents.checkpoint import load_state, load_weights, save_checkpoint
 from scpo_agents.clone import learn_from_demonstrations
 from scpo_agents.config import TrainConfig
@@ -36,7 +36,7 @@ from scpo_agents.display import Display
 from scpo_agents.environments import arguments_for, games_of
 from scpo_agents.evaluate import Result, play_games, spread, summarise
 from scpo_agents.interrupt import Interrupt
-from scpo_agents.logs import Logs
+from scpo_agents.logs import ROLLOUTS, Logs, judged_groups
 from scpo_agents.loss import decision_weights, policy_loss
 from scpo_agents.matchers import make_matcher
 from scpo_agents.metrics import Clock, Tally, TimedPolicy, count_advantages, count_groups
@@ -45,7 +45,7 @@ from scpo_agents.recipe import agent_settings
 from scpo_envs.credit import Advantages, advantages
 from scpo_envs.credit.estimators.registry import find_estimator
 from scpo_envs.policies import collect
-from scpo_envs.rollouts import Rollout, RolloutGroup, Step
+from scpo_envs.rollouts import Rollout, RolloutGroup, Step, write_groups
 from scpo_envs.vector import GroupVectorEnv
 
 _PLAY, _DEAL, _GAMES, _EVALUATE = range(2, 6)  # purposes of derived seeds; cloning has 0 and 1
@@ -150,6 +150,7 @@ class Trainer:
         with self.clock.phase("credit"):
             judged = self._judge(played.groups)
         count_advantages(tally, played.groups, judged)
+        self._keep(played.groups, judged)
         self._update(played, judged, tally)
         progress.env_steps += sum(self.processes.gather(played.steps))
         progress.iteration += 1
@@ -172,6 +173,8 @@ class Trainer:
                     played.decisions.append(own_decisions)
             if len(played.groups) == share:
                 break
+        for name, (total, number) in player.measures.items():
+            tally.add(name, total, number)
         return played
 
     def _play_round(self, player: Any, turn: int) -> tuple[list[RolloutGroup], list[list[list[Any]]]]:
@@ -200,6 +203,8 @@ class Trainer:
         own = self.config.advantage
         if own.reward == "success":
             groups = [_success_only(group) for group in groups]
+        if own.invalid_penalty:
+            groups = [_penalised(group, own.invalid_penalty) for group in groups]
         if find_estimator(own.estimator).siblings or self.processes.count == 1:
             every, before = list(groups), 0
         else:  # an estimator that compares groups with each other has to see all of them
@@ -219,19 +224,32 @@ class Trainer:
         credit = None if judged.credit is None else judged.credit[mine]
         return Advantages(judged.total[mine], judged.episode[mine], judged.step[mine], credit)
 
+    def _keep(self, groups: Sequence[RolloutGroup], judged: Advantages) -> None:
+        """Write this iteration's groups, those of all processes, if it is one whose groups are kept."""
+        every, iteration = self.config.rollouts, self.progress.iteration + 1
+        if not every or iteration % every:
+            return
+        parts = self.processes.gather(judged_groups(groups, judged, self.config.advantage.alpha))
+        if self.processes.first:
+            path = self.config.out / ROLLOUTS / f"{iteration:06}.jsonl"
+            write_groups(path, (group for part in parts for group in part))
+
     def _update(self, played: Played, judged: Advantages, tally: Tally) -> None:
         """Follow the advantages, minibatch by minibatch."""
         own = self.config.update
-        decisions = [one for group in played.decisions for rollout in group for one in rollout]
+        rollouts = [rollout for group in played.decisions for rollout in group]
+        decisions = [one for rollout in rollouts for one in rollout]
         gains = np.array([gain for group in judged.total for rollout in group for gain in rollout], dtype=np.float64)
         if len(gains) != len(decisions):
             raise RuntimeError(f"{len(decisions)} decisions were made, but {len(gains)} steps were judged")
-        lengths = np.array([len(rollout) for group in played.decisions for rollout in group for _ in rollout])
+        lengths = np.array([len(rollout) for rollout in rollouts for _ in rollout])
+        numbers = rollout_numbers(rollouts) if own.shuffle == "rollouts" else None
         tokens = np.array([len(one.log_probs) for one in decisions])
         weights = decision_weights(own.average, lengths, tokens)
         for epoch in range(own.epochs):
             seed = derived_seed(self.config.seed, _DEAL, self.progress.iteration, epoch)
-            for members, shares in minibatches(weights, own.minibatch, seed=seed, processes=self.processes):
+            dealt = minibatches(weights, own.minibatch, seed=seed, processes=self.processes, rollouts=numbers)
+            for members, shares in dealt:
                 self.optimiser.zero_grad()
                 for start in range(0, len(members), own.micro_batch):
                     part = slice(start, start + own.micro_batch)
@@ -397,6 +415,19 @@ def _success_only(group: RolloutGroup) -> RolloutGroup:
         steps = [replace(step, reward=0.0) for step in one.steps]
         if steps and one.won:
             steps[-1].reward = group.success_reward
+        rollouts.append(replace(one, steps=steps))
+    return replace(group, rollouts=rollouts)
+
+
+def _penalised(group: RolloutGroup, share: float) -> RolloutGroup:
+    """A group whose actions that were not admissible cost a share of the success reward."""
+    fine = share * group.success_reward
+    rollouts = []
+    for one in group.rollouts:
+        steps = [
+            step if step.info.get("valid_action", True) else replace(step, reward=step.reward - fine)
+            for step in one.steps
+        ]
         rollouts.append(replace(one, steps=steps))
     return replace(group, rollouts=rollouts)
 

@@ -38,6 +38,13 @@ class ScorerAgent:
             self.module = CommandScorer(config.rows, config.width, config.hidden)
         self.module.initialise(seed)
 
+    @classmethod
+    def restore(cls, config: ScorerConfig, folder: Path, *, seed: int = 0) -> ScorerAgent:
+        """The agent that a checkpoint's folder holds."""
+        agent = cls(config, seed=seed)
+        agent.load(folder)
+        return agent
+
     def player(self, *, seed: int, greedy: bool = False) -> ScorerPlayer:
         """A player with the weights as they are."""
         return ScorerPlayer(self, seed=seed, greedy=greedy)
@@ -93,6 +100,7 @@ class ScorerPlayer:
 
     def __init__(self, agent: ScorerAgent, *, seed: int, greedy: bool = False) -> None:
         self.decisions: dict[int, list[ScorerDecision]] = {}
+        self.measures: dict[str, tuple[float, float]] = {}
         self._agent = agent
         self._seed = seed
         self._greedy = greedy
