@@ -18,7 +18,16 @@ from scpo_agents.recipe import ConfigError, agent_settings, parse_config, plain
 from scpo_envs.errors import ScpoError
 
 _CONFIG, _STATE = "config.json", "trainer.pt"
-_FREE = ("out", "threads", "save_every", "rollouts", "update.iterations", "update.env_steps", "evaluate.", "env.work")
+_FREE = (
+    "out",
+    "threads",
+    "save_every",
+    "rollouts",
+    "update.iterations",
+    "update.env_steps",
+    "evaluate.",
+    "env.workers",
+)
 _DAMAGE = (OSError, RuntimeError, EOFError, KeyError, ValueError, pickle.UnpicklingError)  # what torch.load may raise
 
 

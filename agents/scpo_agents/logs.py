@@ -1,16 +1,20 @@
-"""What a run leaves to read: `metrics.jsonl`, and TensorBoard's event files in `tensorboard/`."""
+"""What a run leaves to read: `metrics.jsonl`, TensorBoard's event files, and the groups of some iterations."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
+from scpo_envs.credit import Advantages
+from scpo_envs.credit.result import with_credit
 from scpo_envs.errors import MissingExtraError
+from scpo_envs.rollouts import RolloutGroup
 
-METRICS, BOARD = "metrics.jsonl", "tensorboard"
+METRICS, BOARD, ROLLOUTS = "metrics.jsonl", "tensorboard", "rollouts"
 """Names in the run's folder."""
 
 
@@ -73,3 +77,31 @@ def read_metrics(path: Path) -> Iterator[dict[str, float]]:
                 yield json.loads(line)
             except ValueError:
                 return
+
+
+def judged_groups(groups: Sequence[RolloutGroup], judged: Advantages, alpha: float) -> list[RolloutGroup]:
+    """Groups as a file keeps them: with the credit that was found, if any, and the advantages that were followed.
+
+    Raw rewards stay as the environment paid them. A step's advantage is `info["advantage"]`.
+
+    Args:
+        groups: The groups that were judged.
+        judged: Their advantages.
+        alpha: Weight of the credit.
+    """
+    kept = []
+    for index, group in enumerate(groups):
+        if judged.credit is not None:
+            group = with_credit(group, judged.credit[index], alpha, {"alpha": alpha})
+        rollouts = [
+            replace(
+                rollout,
+                steps=[
+                    replace(step, info={**step.info, "advantage": float(gain)})
+                    for step, gain in zip(rollout.steps, gains, strict=True)
+                ],
+            )
+            for rollout, gains in zip(group.rollouts, judged.total[index], strict=True)
+        ]
+        kept.append(replace(group, rollouts=rollouts))
+    return kept
