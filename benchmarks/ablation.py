@@ -10,7 +10,7 @@ other methods too, and WebShop from scratch, 4 seeds.
 What makes it fair: all methods begin with the same weights; run k of every method plays the same sequence of games
 with the same random numbers; the budget is environment steps, not iterations; kinds of tasks are balanced in every
 iteration; knobs were chosen by success in training games, with other seeds than those of the runs. SCPO stands on
-GiGPO and takes GiGPO's omega, but a gamma of its own, since returns are discounted and credit is not. The control,
+GiGPO and takes GiGPO's norm and omega, but a gamma of its own, since returns are discounted and credit is not. The control,
 "scpo_random", has SCPO's knobs and gives the credit that SCPO found to failed steps of the same group, but drawn by
 lot: the same amount to other steps.
 
@@ -66,7 +66,7 @@ STAGES: Mapping[int, tuple[tuple[World, ...], tuple[str, ...], int]] = {
 """Worlds, methods and seeds of each stage."""
 
 GRIDS: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
-    "gigpo": {"omega": (0.5, 1.0), "gamma": (0.9, 0.95, 0.99)},
+    "gigpo": {"norm": ("none", "std"), "omega": (0.5, 1.0), "gamma": (0.9, 0.95, 0.99)},
     "grpo": {"norm": ("std", "none")},
     "scpo": {"alpha": (0.1, 0.5), "gamma": (0.9, 0.95, 0.99)},
 }

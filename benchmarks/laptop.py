@@ -61,7 +61,7 @@ def main(
     """
     env, split = TESTS[world]
     arguments = {} if data is None else {"data": data}
-    console = Console()
+    console = Console(width=160)
     folders = []
     for seed in range(seeds):
         folder = out / world / f"seed-{seed}"
@@ -69,7 +69,7 @@ def main(
         _train(ROOT / "agents" / "recipes" / f"{world}-scorer-scpo.yaml", folder, overrides, console)
         folders.append(folder)
     games = list(games_of(env, split, arguments))
-    each = Table(title=f"{world}, {split}: {len(games)} games", box=box.SIMPLE_HEAD)
+    each = Table(title=f"{world}, {split}: {len(games)} games", box=box.MARKDOWN)
     for name in ("policy", "seed", "success", "95 %", "score", "steps"):
         each.add_column(name, justify="left" if name == "policy" else "right")
     summaries: dict[str, list[Summary]] = defaultdict(list)
@@ -132,7 +132,7 @@ def _policies(world: World, folders: list[Path]) -> Iterator[tuple[str, str, Pol
 
 def _means(summaries: Mapping[str, Sequence[Summary]]) -> Table:
     """Policies that were trained, over their seeds."""
-    table = Table(title="Means over the seeds", box=box.SIMPLE_HEAD)
+    table = Table(title="Means over the seeds", box=box.MARKDOWN)
     for name in ("policy", "success", "lowest", "highest", "score", "steps"):
         table.add_column(name, justify="left" if name == "policy" else "right")
     for name, own in summaries.items():
