@@ -10,9 +10,9 @@ other methods too, and WebShop from scratch, 4 seeds.
 What makes it fair: all methods begin with the same weights; run k of every method plays the same sequence of games
 with the same random numbers; the budget is environment steps, not iterations; kinds of tasks are balanced in every
 iteration; knobs were chosen by success in training games, with other seeds than those of the runs. SCPO stands on
-GiGPO and takes GiGPO's norm and omega, but a gamma of its own, since returns are discounted and credit is not. The control,
-"scpo_random", has SCPO's knobs and gives the credit that SCPO found to failed steps of the same group, but drawn by
-lot: the same amount to other steps.
+GiGPO and takes GiGPO's norm and omega, but a gamma of its own, since returns are discounted and credit is not. The
+control, "scpo_random", has SCPO's knobs and gives the credit that SCPO found to failed steps of the same group, but
+drawn by lot: the same amount to other steps.
 
 Each run is a folder that `scpo train` could go on with; its `result.json` appears when it is complete.
 """
