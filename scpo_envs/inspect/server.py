@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import socket
 import threading
+from typing import Any
 
 from flask import Flask
+from waitress import wasyncore
 from waitress.server import create_server
 
 from scpo_envs.inspect.library import Library
@@ -37,19 +39,26 @@ class Server:
         self.url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
         self._library = library
         self._stop = threading.Event()
-        self._server = create_server(app, sockets=[listener], threads=8, ident=None)
+        self._channels: dict[int, Any] = {}  # connections, the listening socket and a wake-up pipe
+        self._server = create_server(
+            app, map=self._channels, sockets=[listener], threads=8, asyncore_use_poll=True, ident=None
+        )
 
     def run(self) -> None:
         """Serve until Ctrl-C, or until `close` is called from another thread."""
         watcher = threading.Thread(target=self._library.watch, args=(self._stop,), daemon=True, name="watcher")
         watcher.start()
         try:
-            self._server.run()  # ends by itself on Ctrl-C
+            while not self._stop.is_set():
+                wasyncore.loop(timeout=1.0, use_poll=True, map=self._channels, count=1)
+        except KeyboardInterrupt:
+            pass
         finally:
             self._stop.set()
-            self._server.close()
+            self._server.task_dispatcher.shutdown(timeout=1)
+            wasyncore.close_all(self._channels)
 
     def close(self) -> None:
-        """Make `run` end."""
+        """Make `run` end; where it has not begun, it then ends at once and gives up the port."""
         self._stop.set()
-        self._server.close()
+        self._server.pull_trigger()

@@ -13,6 +13,7 @@ import tyro
 
 from scpo_envs.commands.inspect import inspect
 from scpo_envs.errors import MissingExtraError
+from scpo_envs.inspect.server import Server
 from scpo_envs.rollouts import Rollout, RolloutGroup, Step, write_groups
 
 CODE = "import sys, tyro; from scpo_envs.commands.inspect import inspect; sys.exit(tyro.cli(inspect))"
@@ -45,7 +46,8 @@ def test_it_says_where_it_is_and_ends_with_ctrl_c(rollouts: Path) -> None:
 def test_it_opens_the_page_in_a_browser(rollouts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
-    monkeypatch.setattr("scpo_envs.inspect.server.Server.run", lambda self: self.close())
+    run = Server.run
+    monkeypatch.setattr(Server, "run", lambda server: (server.close(), run(server)))
     assert tyro.cli(inspect, args=[str(rollouts)]) == 0
     assert len(opened) == 1 and opened[0].startswith("http://127.0.0.1:")
     assert tyro.cli(inspect, args=[str(rollouts), "--no-browser"]) == 0

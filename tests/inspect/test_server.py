@@ -47,3 +47,4 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="between 0 and 65535, not 99999"):
         Server(create_app(library), library, 99999)
     first.close()
+    first.run()
