@@ -41,7 +41,13 @@ class Server:
         self._stop = threading.Event()
         self._channels: dict[int, Any] = {}  # connections, the listening socket and a wake-up pipe
         self._server = create_server(
-            app, map=self._channels, sockets=[listener], threads=8, asyncore_use_poll=True, ident=None
+            app,
+            map=self._channels,
+            sockets=[listener],
+            threads=8,
+            asyncore_use_poll=True,
+            outbuf_overflow=1 << 30,  # answers stay in memory, not in files
+            ident=None,
         )
 
     def run(self) -> None:

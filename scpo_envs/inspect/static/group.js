@@ -300,14 +300,16 @@ function remember(chosen) {
 
 form.addEventListener("submit", (event) => event.preventDefault());
 let waiting = 0;
-form.addEventListener("input", (event) => {
+function recomputeSoon(event) {
   clearTimeout(waiting);
   waiting = setTimeout(recompute, url ? 60 : 0, event.target.name === "matcher");
-});
+}
+for (const slider of form.querySelectorAll("input")) slider.addEventListener("input", recomputeSoon);
+for (const select of form.querySelectorAll("select")) select.addEventListener("change", recomputeSoon);
 document.getElementById("reset")?.addEventListener("click", () => {
   location.href = `${location.pathname}${String(kept) ? `?${kept}` : ""}`;
 });
-document.getElementById("level").addEventListener("input", showWhatIf);
+document.getElementById("level").addEventListener("change", showWhatIf);
 
 // Texts that a page does not hold in full
 
