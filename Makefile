@@ -4,14 +4,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 ALL := .venv-all/bin
 DEMO := .venv-demo/bin
+DOCS := .venv-docs/bin
 VERL := .venv-verl/bin
 
-.PHONY: help demo test lint test-all clean python
+.PHONY: help demo test lint docs test-all clean python
 
 help:
 	@echo "make demo      trains a small agent on ALFWorld games, then shows the credit SCPO finds in one group"
 	@echo "make test      the everyday tests"
 	@echo "make lint      ruff and mypy"
+	@echo "make docs      the documentation site, in docs/_build/html; any warning is an error"
 	@echo "make test-all  every test, with the extras and the original stack (compiles for some minutes)"
 	@echo "make clean     remove the virtual environments and caches"
 
@@ -29,12 +31,16 @@ lint: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: .venv-docs/docs
+	$(DOCS)/sphinx-build -W --keep-going -q -E -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 test-all: .venv-all/all .venv-verl/verl
 	$(ALL)/python -m pytest -m "slow or not slow"
 	$(VERL)/python -m pytest -m slow tests/integrations/test_verl.py tests/integrations/test_examples.py -k "verl or every"
 
 clean:
-	rm -rf .venv .venv-all .venv-demo .venv-verl .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-all .venv-demo .venv-docs .venv-verl docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .venv/base: pyproject.toml | python
 	test -d .venv || $(PYTHON) -m venv .venv
@@ -49,6 +55,11 @@ clean:
 	test -d .venv-demo || $(PYTHON) -m venv .venv-demo
 	$(DEMO)/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0'
 	$(DEMO)/python -m pip install --quiet --disable-pip-version-check --editable '.[train]'
+	@touch $@
+
+.venv-docs/docs: pyproject.toml | python
+	test -d .venv-docs || $(PYTHON) -m venv .venv-docs
+	$(DOCS)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 # The CPU's PyTorch goes in first, so that no other package brings the one for CUDA. The last three packages carry

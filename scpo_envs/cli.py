@@ -70,7 +70,13 @@ def _overview(commands: Mapping[str, EntryPoint]) -> str:
     width = max(map(len, commands), default=0)
     lines = [f"  {name:{width}}  {_summary(point)}" for name, point in sorted(commands.items())]
     return "\n".join(
-        ["usage: scpo COMMAND [options]", "", *lines, "", "scpo COMMAND --help tells a command's options."]
+        [
+            "usage: scpo COMMAND [options]",
+            "",
+            *lines,
+            "",
+            "scpo COMMAND --help tells a command's options, scpo --version the version.",
+        ]
     )
 
 
@@ -81,7 +87,8 @@ def _summary(point: EntryPoint) -> str:
     except ImportError as error:
         return f"(not available: {error})"
     if isinstance(command, Mapping):
-        return f"{', '.join(command)}: {(sys.modules[point.module].__doc__ or '').strip().splitlines()[0]}"
+        first = (sys.modules[point.module].__doc__ or "").strip().splitlines()[0]
+        return f"{first.rstrip('.')} ({', '.join(command)})."
     return (command.__doc__ or "").strip().splitlines()[0]
 
 

@@ -1,4 +1,4 @@
-"""ALFWorld's games: what there is, one of them, whether all are sound, new ones, and export."""
+"""ALFWorld's games, bundled, generated, or its own data set."""
 
 from __future__ import annotations
 

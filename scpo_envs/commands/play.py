@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -67,7 +68,10 @@ def _parameters(env: str) -> Mapping[str, inspect.Parameter]:
     """The arguments that an environment takes."""
     from gymnasium.envs.registration import load_env_creator, spec
 
-    entry_point = spec(env).entry_point
+    module, _, id = env.rpartition(":")
+    if module:
+        import_module(module)
+    entry_point = spec(id).entry_point
     creator: Any = load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
     return inspect.signature(creator).parameters
 

@@ -40,7 +40,7 @@ def rollout(
 
     Args:
         env: Id of the environment.
-        policy: Who acts: random, expert, noisy-expert, or one that another package brings.
+        policy: Who acts: random, expert, noisy-expert, checkpoint:FOLDER, openai:URL, or another package's.
         groups: How many groups to collect.
         group_size: Siblings in a group.
         seed: Decides the games and the policy's choices.
