@@ -161,7 +161,9 @@ def make_model(
             module = _with_adapters(module, config)
     module.to(device)
     if config.checkpointing:
-        module.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        # transformers 5.2x has a new name for it
+        enable = getattr(module, "activation_checkpointing_enable", module.gradient_checkpointing_enable)
+        enable({"use_reentrant": False})
     module.train(config.checkpointing)  # there is no dropout left; only checkpointing asks for the mode
     return LanguageModel(module, dtype=dtype, temperature=config.temperature), tokenizer
 

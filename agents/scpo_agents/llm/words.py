@@ -26,6 +26,7 @@ END, REPLY = "<|end|>", "<|reply|>"
 """What ends a reply, and what comes before it."""
 
 SPECIAL = ("<|pad|>", "<|unknown|>", END, REPLY)
+TAGS = ("<think>", "</think>", "<action>", "</action>")
 EPISODES = 256
 """Episodes of random play in the train split, spread over its games, whose texts are counted."""
 
@@ -35,6 +36,7 @@ CHAT_TEMPLATE = (
 )
 """A chat without system messages: a small model is told nothing that it cannot learn."""
 
+_LETTERS = "".join(chr(code) for code in range(33, 127) if not chr(code).isupper())
 _PIECE = re.compile(r"\w+|[^\w\s]+")  # as `tokenizers.pre_tokenizers.Whitespace` splits
 
 
@@ -53,15 +55,15 @@ def vocabulary(environments: tuple[str, ...], size: int) -> tuple[str, ...]:
     for env in environments:
         for text in _texts(env):
             counts.update(_PIECE.findall(text.lower()))
-    letters = sorted({letter for word in counts for letter in word} | set("abcdefghijklmnopqrstuvwxyz0123456789"))
-    fixed = [*SPECIAL, *letters, *(f"##{letter}" for letter in letters)]
+    letters = sorted({letter for word in counts for letter in word} | set(_LETTERS))
+    fixed = [*SPECIAL, *TAGS, *letters, *(f"##{letter}" for letter in letters)]
     words = sorted(counts, key=lambda word: (-counts[word], word))
     return tuple(dict.fromkeys([*fixed, *words[: max(0, size - len(fixed))]]))
 
 
 def tokenizer_of(words: Sequence[str]) -> PreTrainedTokenizerFast:
     """A tokenizer with a chat template, for entries that `vocabulary` gives."""
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
     pad, unknown, end, reply = SPECIAL
@@ -71,6 +73,8 @@ def tokenizer_of(words: Sequence[str]) -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(model)
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.decoder = decoders.WordPiece(prefix="##", cleanup=False)
+    tokenizer.add_tokens(list(TAGS))
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         pad_token=pad,
