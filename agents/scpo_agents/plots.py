@@ -69,10 +69,10 @@ def plot_runs(
         panels = _panels(settings, x, smooth)
         rows = (len(panels) + 1) // 2
         figure = Figure(figsize=(10, 0.5 + 2.9 * rows), layout="constrained")
-        axes = figure.subplots(rows, 2, squeeze=False).flat
+        axes = figure.subplots(rows, 2, squeeze=False).ravel()
         for panel, ax in zip(panels, axes, strict=False):
             panel(ax)
-        for ax in list(axes)[len(panels) :]:
+        for ax in axes[len(panels) :]:
             ax.set_axis_off()
         handles, labels = next(iter(figure.axes)).get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=min(3, len(labels)))
@@ -85,17 +85,16 @@ def plot_runs(
 def _panels(settings: Sequence[Setting], x: str, smooth: int) -> list[Panel]:
     names = sorted({key for one in settings for run in one.runs for line in run.evaluations for key in line})
     splits = [key.split("/")[1] for key in names if key.startswith("eval/") and key.endswith("/success")]
-    mean = "" if smooth == 1 else f", mean of {smooth} iterations"
-    panels = [_curves(settings, "success", f"success while training{mean}", x, smooth, share=True)]
+    panels = [_curves(settings, "success", "success while training", x, smooth, share=True)]
     panels += [_curves(settings, f"eval/{split}/success", f"success in {split}", x, 1, share=True) for split in splits]
     if any(len(final_success(run)) > 1 for one in settings for run in one.runs):
         panels.append(_kinds(settings))
-    panels.append(_curves(settings, "groups/mixed", f"groups with both outcomes{mean}", x, smooth, share=True))
+    panels.append(_curves(settings, "groups/mixed", "groups with both outcomes", x, smooth, share=True))
     measured = {key for one in settings for run in one.runs for line in run.iterations for key in line}
     if "credit/matched" in measured:
-        title = f"credited steps of failed rollouts beside a success{mean}"
+        title = "credited steps of failed rollouts beside a success"
         panels.append(_curves(settings, "credit/matched", title, x, smooth, share=True, top=None))
-        title = f"credit of such a rollout, summed over its steps{mean}"
+        title = "credit of such a rollout, all steps together"
         panels.append(_curves(settings, "credit/rollout", title, x, smooth, share=False))
     if "time/total" in measured:
         panels.append(_phases(settings))
@@ -119,7 +118,8 @@ def _curves(
             if found.runs > 1:
                 ax.fill_between(found.x, found.low, found.high, color=colour, alpha=0.18, linewidth=0)
         ax.set_title(title)
-        ax.set_xlabel(_X[x])
+        ax.set_xlabel(_X[x] + ("" if smooth == 1 else f"; a point is the mean of {smooth} iterations"))
+        ax.margins(y=0.1)
         ax.set_ylim(0, top if share else None)
         if share:
             ax.yaxis.set_major_formatter(_percent)
@@ -169,7 +169,7 @@ def _phases(settings: Sequence[Setting]) -> Panel:
         ax.set_title("time of an iteration, by phase")
         ax.set_xlabel("seconds, mean over iterations and seeds")
         ax.set_yticks(range(len(settings)), [_wrapped(setting.label) for setting in settings])
-        ax.invert_yaxis()
+        ax.set_ylim(len(settings) + (len(settings) == 1) - 0.5, -0.5 - (len(settings) == 1))  # the first on top
         ax.grid(visible=False, axis="y")
         ax.legend(ncols=5, loc="upper center", bbox_to_anchor=(0.5, -0.2), columnspacing=1, handlelength=1)
 

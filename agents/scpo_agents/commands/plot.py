@@ -33,5 +33,5 @@ def plot(
         raise ValueError("name at least one run, such as runs/alfworld-scorer-scpo")
     found = find_runs(runs)
     settings = group_runs(found)
-    print(f"Written: {plot_runs(settings, out, x=x, smooth=smooth)} ({len(found)} runs of {len(settings)} settings)")
+    print(f"Written: {plot_runs(settings, out, x=x, smooth=smooth)} (runs: {len(found)}, settings: {len(settings)})")
     return 0
