@@ -223,3 +223,10 @@ def test_an_example_is_short_runs_and_is_the_one_on_the_page(example: Path) -> N
 
 def test_the_citation_names_this_version() -> None:
     assert f"\nversion: {scpo_envs.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_figures_of_the_readme_are_those_of_the_benchmarks_page() -> None:
+    _, _, section = (ROOT / "README.md").read_text().partition("## How fast")
+    page = (DOCS / "benchmarks.md").read_text()
+    tables = re.findall(r"(?:^\|.*\n)+", section.partition("\n## ")[0], re.MULTILINE)
+    assert tables and [table for table in tables if table not in page] == []
