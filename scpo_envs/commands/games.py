@@ -1,4 +1,4 @@
-"""ALFWorld's games, bundled, generated, or its own data set."""
+"""ALFWorld's games."""
 
 from __future__ import annotations
 
