@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -161,20 +162,26 @@ def draw(grid: Floats, curves: Mapping[str, Floats], title: str) -> str:
     for tenth in range(0, 11, 2):
         parts.append(f'<line x1="{left}" x2="{right}" y1="{y(tenth / 10)}" y2="{y(tenth / 10)}" stroke="#dddddd"/>')
         parts.append(f'<text x="{left - 8}" y="{y(tenth / 10) + 4}" text-anchor="end">{tenth / 10:.1f}</text>')
-    for quarter in range(5):
-        steps = float(grid[-1]) * quarter / 4
-        parts.append(f'<text x="{x(steps)}" y="{bottom + 18}" text-anchor="middle">{steps / 1000:.0f}k</text>')
+    for steps in _ticks(float(grid[-1])):
+        parts.append(f'<text x="{x(steps):.1f}" y="{bottom + 18}" text-anchor="middle">{steps / 1000:g}k</text>')
     parts.append(f'<text x="{(left + right) / 2}" y="{bottom + 38}" text-anchor="middle">environment steps</text>')
     ranked = sorted(curves, key=lambda method: -float(curves[method][:, -1].mean()))
     for place, method in enumerate(ranked):
         colour, runs = COLOURS[sorted(curves).index(method) % len(COLOURS)], curves[method]
-        bands = [interval(runs[:, point]) for point in range(len(grid))]
+        bands = np.clip([interval(runs[:, point]) for point in range(len(grid))], 0, 1).tolist()
         if len(runs) > 1:
             outline = path([low for low, _ in bands]) + " " + path([high for _, high in bands], back=True)
             parts.append(f'<polygon points="{outline}" fill="{colour}" opacity="0.15"/>')
         parts.append(
             f'<polyline points="{path(runs.mean(axis=0).tolist())}" fill="none" stroke="{colour}" stroke-width="2"/>'
         )
-        label = f"{method} {runs[:, -1].mean():.2f} ({len(runs)})"
+        label = f"{method} {runs[:, -1].mean():.2f} ({len(runs)} runs)"
         parts.append(f'<text x="{right + 10}" y="{top + 10 + 18 * place}" fill="{colour}">{label}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _ticks(last: float) -> list[float]:
+    """Round numbers from 0 to a last one, six at most."""
+    power = 10 ** math.floor(math.log10(last / 5))
+    width = next(width for digit in (1, 2, 5, 10) if (width := digit * power) >= last / 5)
+    return [width * index for index in range(int(last // width) + 1)]

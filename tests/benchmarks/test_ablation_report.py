@@ -94,10 +94,19 @@ def test_the_report_ranks_by_area_and_draws(tmp_path: Path, capsys: pytest.Captu
     assert ["method", "pick two"] in rows
     drawn = ElementTree.fromstring(svg.read_text())
     labels = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
-    assert "scpo 0.76 (2)" in labels or "scpo 0.75 (2)" in labels
-    assert "gigpo 0.50 (3)" in labels
+    assert "scpo 0.76 (2 runs)" in labels or "scpo 0.75 (2 runs)" in labels
+    assert "gigpo 0.50 (3 runs)" in labels
+    assert "0.4k" in labels
 
 
 def test_a_report_of_nothing_says_so(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="no run of stage 1 in alfworld is complete"):
         ablation_report.report(out=tmp_path)
+
+
+@given(st.floats(10, 1e7))
+def test_the_axis_has_a_few_round_numbers(last: float) -> None:
+    ticks = ablation_report._ticks(last)
+    assert 3 <= len(ticks) <= 6
+    assert ticks[0] == 0
+    assert ticks[-1] <= last
