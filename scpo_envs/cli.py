@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+import gymnasium
 import tyro
 
 import scpo_envs
@@ -47,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     try:
         return _run(name, commands[name].load(), rest) or 0
-    except (ScpoError, OSError, ValueError) as error:
+    except (ScpoError, gymnasium.error.Error, OSError, ValueError) as error:
         if isinstance(error, BrokenPipeError):  # the reader of our output has had enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1

@@ -83,3 +83,23 @@ def test_a_closed_pipe_is_no_error() -> None:
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
     assert done.stdout.startswith("train/")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["rollout", "NoSuch-v0"], "there is no environment 'NoSuch-v0'; there are SCPO-ALFWorld-v0"),
+        (["rollout", "--env-arg", "splt=train"], "no argument 'splt' (did you mean 'split'?)"),
+        (["rollout", "--policy", "nobody"], "unknown policy 'nobody'; there are"),
+        (["play", "NoSuch-v0"], "there is no environment 'NoSuch-v0'"),
+        (["play", "--seed", "-1"], "Seed must be greater or equal to zero"),
+        (["plot", "nowhere"], "there is no folder nowhere"),
+    ],
+)
+def test_what_is_wrong_is_named_with_what_is_right(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 1
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1

@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from scpo_agents.agent import agent_kind
 from scpo_agents.config import TrainConfig
-from scpo_agents.environments import parameters
 from scpo_envs.errors import MissingExtraError, ScpoError
+from scpo_envs.registration import parameters
 
 T = TypeVar("T")
 

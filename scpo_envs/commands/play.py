@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib import import_module
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scpo_envs.commands.arguments import keyword_arguments
+from scpo_envs.registration import check_arguments, parameters
 from scpo_envs.rollouts import Rollout, RolloutGroup, Step, write_groups
 
 _KEYS = {
@@ -52,7 +51,8 @@ def play(
     import gymnasium as gym
 
     arguments: dict[str, Any] = keyword_arguments(env_arg)
-    if "expert" in _parameters(env):
+    check_arguments(env, arguments)
+    if "expert" in (parameters(env) or ()):
         arguments = {"expert": True, **arguments}
     # No step limit by hand: the world itself has none.
     with contextlib.closing(gym.make(env, **arguments)) as made:
@@ -62,18 +62,6 @@ def play(
         write_groups(out, [table.group()])
         table.console.print(f"Written: {out}", highlight=False)
     return 0
-
-
-def _parameters(env: str) -> Mapping[str, inspect.Parameter]:
-    """The arguments that an environment takes."""
-    from gymnasium.envs.registration import load_env_creator, spec
-
-    module, _, id = env.rpartition(":")
-    if module:
-        import_module(module)
-    entry_point = spec(id).entry_point
-    creator: Any = load_env_creator(entry_point) if isinstance(entry_point, str) else entry_point
-    return inspect.signature(creator).parameters
 
 
 class _Game:

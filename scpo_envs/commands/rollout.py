@@ -58,17 +58,21 @@ def rollout(
 
     from scpo_envs.commands.tables import group_table, summary_table
     from scpo_envs.policies import collect, make_policy
+    from scpo_envs.registration import check_arguments
+    from scpo_envs.vector.entry_points import VECTOR_ARGUMENTS
     from scpo_envs.wrappers import ScpoReward
 
     if groups < 1:
         raise ValueError(f"--groups must be at least 1, not {groups}")
+    arguments = keyword_arguments(env_arg)
+    check_arguments(env, arguments.keys() - VECTOR_ARGUMENTS)
     console = Console()
     venv = gym.make_vec(
         env,
         num_envs=min(parallel, groups) * group_size,
         group_size=group_size,
         workers=workers,
-        **keyword_arguments(env_arg),
+        **arguments,
     )
     shaped = ScpoReward(venv, alpha=alpha, lam=lam)
     actor = make_policy(policy, seed=seed, **keyword_arguments(policy_arg))

@@ -10,7 +10,7 @@ from gymnasium.envs.registration import EnvSpec
 
 from scpo_envs.vector.group_vector_env import GroupVectorEnv
 
-_VECTOR_ARGUMENTS = frozenset(
+VECTOR_ARGUMENTS = frozenset(
     {
         "group_size",
         "workers",
@@ -23,6 +23,7 @@ _VECTOR_ARGUMENTS = frozenset(
         "autoreset_mode",
     }
 )
+"""The arguments of `gymnasium.make_vec` that are the vector environment's own."""
 
 
 class VectorEntryPoint(Protocol):
@@ -49,7 +50,7 @@ def group_vector_entry_point(spec: str | EnvSpec) -> VectorEntryPoint:
     """
 
     def make_vec(num_envs: int = 1, **kwargs: Any) -> GroupVectorEnv:
-        vector = {key: kwargs.pop(key) for key in _VECTOR_ARGUMENTS & kwargs.keys()}
+        vector = {key: kwargs.pop(key) for key in VECTOR_ARGUMENTS & kwargs.keys()}
         # the spec itself, not its id, goes to the workers: a new interpreter may not have registered it
         single = gym.spec(spec) if isinstance(spec, str) else spec
         make_env = functools.partial(gym.make, single, **{"disable_env_checker": True, **kwargs})
