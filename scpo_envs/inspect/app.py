@@ -6,6 +6,7 @@ import json
 import math
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from flask import Flask, Response, redirect, render_template, request, url_for
@@ -18,7 +19,7 @@ from scpo_envs.inspect import curves, filters
 from scpo_envs.inspect.export import export_page
 from scpo_envs.inspect.filters import Filter, Found, TextSearch
 from scpo_envs.inspect.library import Library, Run
-from scpo_envs.inspect.matchers import offers
+from scpo_envs.inspect.matchers import DEFAULT, offers
 from scpo_envs.inspect.recompute import Options, Recomputer
 from scpo_envs.inspect.view import GroupView, signed
 from scpo_envs.rollouts import RolloutGroup
@@ -267,23 +268,26 @@ def _neighbours(
 def _defaults(one: Opened, recompute: Recomputer) -> Options:
     """What the group was shaped with, else what the run was trained with, else the library's defaults."""
     trained = one.run.settings().get("advantage")
-    trained = dict(trained) if isinstance(trained, dict) and trained.get("estimator") == "scpo" else {}
-    name = trained.get("matcher", "lexical")
+    trained = dict(trained) if isinstance(trained, dict) else {}
+    if trained.get("estimator") != "scpo":
+        trained = {key: value for key, value in trained.items() if key in ("omega", "gamma", "norm")}
+    written = one.group.info.get("scpo")
+    written = written if isinstance(written, dict) else {}
+    inner = written.get("options")  # of a group that was saved here
+    inner = inner if isinstance(inner, dict) else {}
+    name = str(inner.get("matcher") or trained.get("matcher") or DEFAULT)
     known = name in recompute.offered and recompute.offered[name].matcher is not None
     if not known:
         trained.pop("lam", None)  # a threshold of another matcher
-    written = one.group.info.get("scpo")
-    written = written if isinstance(written, dict) else {}
-    inner = written.get("options")
-    options = Options(matcher=name) if known else Options()
-    return options.defaults_of(trained, written, inner if isinstance(inner, dict) else {})
+        inner.pop("lam", None)
+    return Options(matcher=name if known else DEFAULT).defaults_of(trained, written, inner)
 
 
 def _options(arguments: Mapping[str, str], one: Opened, recompute: Recomputer) -> Options:
     defaults = _defaults(one, recompute)
     try:
         if arguments.get("matcher", defaults.matcher) != defaults.matcher:
-            defaults = Options(**{**vars(defaults), "lam": None})  # another matcher, another threshold
+            defaults = replace(defaults, lam=None)  # another matcher, another threshold
         return defaults.read(arguments)
     except ValueError as error:
         raise BadRequest(str(error)) from error

@@ -76,8 +76,8 @@ def read_curves(path: Path) -> list[Curve]:
 
 
 def number(value: float) -> str:
-    """A measurement to read: four significant digits, large ones in full."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    """A measurement to read: three significant digits, large ones in full."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def is_headline(curve: Curve) -> bool:

@@ -20,7 +20,9 @@ SORTS = {"": "as written", "credit": "most credit", "share": "largest credited s
 MAX_TEXT = 200
 """Longest text to search for, in characters."""
 SEARCH_SECONDS = 1.5
-"""How long one request searches; the next one goes on where it stopped."""
+"""How long one request searches for a page of groups; the next one goes on where it stopped."""
+COUNT_SECONDS = 0.2
+"""How long one request searches in all to count further groups, once its page is full."""
 
 
 class Found(NamedTuple):
@@ -150,10 +152,13 @@ class TextSearch:
         first, last = (number - 1) * PAGE_SIZE, number * PAGE_SIZE
         hits: list[Found] = []
         searched = 0
+        start = time.monotonic()
         for item, holds in self.scan(found, text, seconds):
             searched += 1
             if holds:
                 hits.append(item)
+            if len(hits) > last and time.monotonic() > start + COUNT_SECONDS:
+                break
         return Page(hits[first:last], number, len(hits), searched, len(found))
 
     def scan(self, found: Sequence[Found], text: str, seconds: float) -> Iterator[tuple[Found, bool]]:

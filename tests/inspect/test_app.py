@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scpo_envs.credit import scpo
+from scpo_envs.credit import LexicalMatcher, scpo
 from scpo_envs.rollouts import read_groups, write_groups
 from tests.inspect.conftest import Inspected
 from tests.inspect.groups import HOSTILE, many, shaped, worked, write
@@ -33,7 +33,7 @@ def test_from_runs_to_a_group(run_folder: Path) -> None:
     assert rows(page) == ["runs", "mine"]
     page = one.client.get(re.search(r'href="([^"]+)" data-row>mine', page.text)[1])
     assert rows(page) == ["iteration 20", "iteration 10"]
-    assert "success <b>0.5</b>" in page.text and 'aria-label="success: 20 values, from 0.025 to 0.5' in page.text
+    assert "success</span> <b>0.5</b>" in page.text and 'aria-label="success: 20 values, from 0.025 to 0.5' in page.text
     page = one.client.get(unescape(re.search(r'href="([^"]+)" data-row>iteration 20', page.text)[1]))
     assert rows(page) == [f"heat apple number {index}." for index in range(5)]
     page = one.client.get(unescape(re.search(r'href="([^"]+)" data-row>heat apple number 0', page.text)[1]))
@@ -192,6 +192,14 @@ def test_settings_begin_with_those_of_the_run_and_of_the_group(run_folder: Path)
     one = Inspected(run_folder)
     options = one.client.get(one.place(5) + "/credit").json["options"]  # no credit is stored in its file
     assert (options["alpha"], options["omega"], options["lam"], options["order"]) == (0.25, 0.5, 0.7, "chronological")
+    for advantage in ({"estimator": "gigpo", "omega": 0.5, "alpha": 3}, {"estimator": ["scpo"], "matcher": [1]}, "x"):
+        (run_folder / "last" / "config.json").write_text(json.dumps({"advantage": advantage}))
+        options = one.client.get(one.place(5) + "/credit").json["options"]
+        assert (options["alpha"], options["lam"]) == (0.5, 0.85)
+        assert options["omega"] == (0.5 if "omega" in advantage else 1.0)
+    (run_folder / "last" / "config.json").write_text(
+        '{"advantage": {"estimator": "scpo", "omega": 0.5, "alpha": 0.25}}'
+    )
     write(run_folder / "rollouts" / "000010.jsonl", shaped(worked()))
     one.library.refresh()
     options = one.client.get(one.place(1) + "/credit").json["options"]
@@ -218,13 +226,16 @@ def test_advantages_that_training_gave_are_shown(tmp_path: Path) -> None:
 
 
 def test_a_group_is_saved_as_a_rollout_file(worked_file: Inspected, tmp_path: Path) -> None:
-    answer = worked_file.client.get(worked_file.place() + "/export.json", query_string={"lam": "0.5"})
+    chosen = {"lam": "0.5", "matcher": "lexical-whole"}
+    answer = worked_file.client.get(worked_file.place() + "/export.json", query_string=chosen)
     assert answer.headers["Content-Disposition"] == 'attachment; filename="group-1.json"'
     (tmp_path / "saved.json").write_bytes(answer.data)
     [group] = read_groups(tmp_path / "saved.json")
-    assert [step.credit for step in group.rollouts[1].steps] == scpo(worked(), lam=0.5).step_credit[1].tolist()
+    credit = scpo(worked(), LexicalMatcher(apart=False), lam=0.5)
+    assert [step.credit for step in group.rollouts[1].steps] == credit.step_credit[1].tolist()
     again = Inspected(tmp_path / "saved.json")
-    assert again.client.get(again.place() + "/credit").json["options"]["lam"] == 0.5
+    options = again.client.get(again.place() + "/credit").json["options"]
+    assert (options["lam"], options["matcher"]) == (0.5, "lexical-whole")
 
 
 # Hostile texts

@@ -165,6 +165,10 @@ def test_from_a_run_to_a_group_with_other_numbers_to_a_page_that_works_offline(
         set_slider(driver, "lam", 0.3)
         settled(driver, lam=0.3, alpha=1.25, rule="none", order="reverse")
         assert driver.find_elements("css selector", "#lines path.is-active")
+        press(driver, "j")
+        wait(lambda: driver.find_element("css selector", "#sibling-1 tr.is-now").get_attribute("data-step") == "1")
+        press(driver, "?")
+        assert driver.find_element("id", "help").is_displayed()
         assert driver.execute_script("return performance.getEntriesByType('resource').length") == 0
         no_complaints(driver)
     finally:
@@ -253,6 +257,7 @@ def test_the_heat_map_tells_of_the_cell_under_the_pointer(driver: Any, run: Serv
     settled(driver)
     canvas = driver.find_element("id", "matrix")
     assert canvas.get_attribute("aria-label").endswith("3 claimed: 0 to 0, 1 to 1, 2 to 2")
+    driver.execute_script("arguments[0].scrollIntoView()", canvas)
     script = "return [MARGIN.left + 3.5 * matrix.cell, MARGIN.top + 3.5 * matrix.cell]"
     x, y = driver.execute_script(script)
     box = canvas.rect

@@ -38,4 +38,4 @@ def test_times_and_kinds_of_task_come_second() -> None:
 
 
 def test_numbers_are_short() -> None:
-    assert [number(value) for value in (0, 1, 0.123456, 12345.6, -1e-5)] == ["0", "1", "0.1235", "12,346", "-1e-05"]
+    assert [number(value) for value in (0, 1, 0.123456, 12345.6, -1e-5)] == ["0", "1", "0.123", "12,346", "-1e-05"]

@@ -100,10 +100,16 @@ def test_pages_are_of_fifty(tmp_path: Path) -> None:
     file = GroupFile(write(tmp_path / "a.jsonl", *many(120)))
     file.refresh()
     found = Filter().select(Run("r", "r", tmp_path, {"f": file}))
-    pages = [TextSearch().page(found, text, number) for text in ("", "apple") for number in (1, 2, 3, 4)]
-    assert [(len(page.groups), page.more, page.total) for page in pages] == 2 * [
-        (50, True, 120),
-        (50, True, 120),
-        (20, False, 120),
-        (0, False, 120),
-    ]
+    for text in ("", "apple"):
+        pages = [TextSearch().page(found, text, number) for number in (1, 2, 3, 4)]
+        assert [(len(page.groups), page.more) for page in pages] == [(50, True), (50, True), (20, False), (0, False)]
+        assert pages[2].complete and pages[2].total == 120
+
+
+def test_a_full_page_does_not_wait_for_the_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scpo_envs.inspect.filters.COUNT_SECONDS", 0)
+    file = GroupFile(write(tmp_path / "a.jsonl", *many(120)))
+    file.refresh()
+    found = Filter().select(Run("r", "r", tmp_path, {"f": file}))
+    page = TextSearch().page(found, "apple", 1)
+    assert (len(page.groups), page.more, page.complete, page.searched) == (50, True, False, 51)

@@ -99,6 +99,7 @@ function showOverview(scale) {
     item.append(button, strip, note);
     return item;
   });
+  list.style.setProperty("--strip", `${longest * 32}px`);
   list.replaceChildren(...rows);
 }
 

@@ -15,7 +15,7 @@ function drawMatrix(match, lam, cursor) {
   box.hidden = !usable;
   if (!usable) return;
   const [rows, columns] = [match.scores.length, match.scores[0].length];
-  const cell = Math.max(5, Math.min(22, Math.floor((box.clientWidth - MARGIN.left - 20) / columns)));
+  const cell = Math.max(5, Math.min(columns > 20 ? 22 : 32, Math.floor((box.clientWidth - MARGIN.left - 20) / columns)));
   matrix.cell = cell;
   const [width, height] = [MARGIN.left + columns * cell + 2, MARGIN.top + rows * cell + 2];
   const ratio = devicePixelRatio || 1;
