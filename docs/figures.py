@@ -1,4 +1,4 @@
-"""Makes docs/figures/worked-group.html and .png: the group that docs/credit.md works through, in the inspector.
+"""Makes docs/images/worked-group.html and .png: the group that docs/credit.md works through, in the inspector.
 
 python docs/figures.py     # needs the extra `server`, and Chromium for the picture
 """
@@ -16,7 +16,7 @@ from scpo_envs.inspect.library import Library
 from scpo_envs.rollouts import RolloutGroup, write_groups
 
 DOCS = Path(__file__).parent
-FIGURES = DOCS / "figures"
+IMAGES = DOCS / "images"
 BROWSER = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1200,816")
 
 
@@ -47,8 +47,8 @@ def export(group: RolloutGroup) -> str:
 
 def main() -> None:
     """Write the page, and take its picture."""
-    FIGURES.mkdir(exist_ok=True)
-    page = FIGURES / "worked-group.html"
+    IMAGES.mkdir(exist_ok=True)
+    page = IMAGES / "worked-group.html"
     page.write_text(export(worked_group()), encoding="utf-8")
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
