@@ -2,10 +2,10 @@
 
     python benchmarks/ablation.py tune   --world alfworld      # each method's own knobs, on training games only
     python benchmarks/ablation.py run    --stage 1 --jobs 2    # may be stopped and started again at any time
-    python benchmarks/ablation.py report --stage 1 --svg docs/ablation-alfworld.svg
+    python benchmarks/ablation.py report --world alfworld --svg docs/images/ablation-alfworld.svg
 
 Stage 1 is ALFWorld from one saved warm start under SCPO, GiGPO, GRPO and the control, 8 seeds. Stage 2 has the
-other methods too, and WebShop from scratch, 4 seeds.
+other methods too, and WebShop from scratch, 4 seeds; what stage 1 has done is not done again.
 
 What makes it fair: all methods begin with the same weights; run k of every method plays the same sequence of games
 with the same random numbers; the budget is environment steps, not iterations; kinds of tasks are balanced in every
@@ -197,7 +197,7 @@ def run(
             method=method,
             seed=seed,
             settings=METHODS[method] | _tuned(out, world, method),
-            out=out / f"stage-{stage}" / world / method / f"seed-{seed}",
+            out=out / world / method / f"seed-{seed}",
             env_steps=env_steps,
             evaluate_every=evaluate_every,
             start=_warm_start(out) if world == "alfworld" else None,

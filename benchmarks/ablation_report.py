@@ -27,24 +27,22 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#666666", "#cc79a7", "#e69f00", "#5
 
 
 def report(
-    stage: Literal[1, 2] = 1,
-    out: Path = Path("runs/ablation"),
     world: Literal["alfworld", "webshop"] = "alfworld",
+    out: Path = Path("runs/ablation"),
     against: str = "gigpo",
     svg: Path | None = None,
 ) -> int:
-    """Print what the complete runs of a stage show, and draw it.
+    """Print what the complete runs in a world show, and draw it.
 
     Args:
-        stage: Which.
-        out: Folder of all runs.
         world: Where.
+        out: Folder of all runs.
         against: The method that the others are compared with, seed by seed.
         svg: Where to draw the curves.
     """
-    results = [json.loads(path.read_text()) for path in sorted((out / f"stage-{stage}" / world).rglob("result.json"))]
+    results = [json.loads(path.read_text()) for path in sorted((out / world).rglob("result.json"))]
     if not results:
-        raise SystemExit(f"no run of stage {stage} in {world} is complete in {out}")
+        raise SystemExit(f"no run in {world} is complete in {out}")
     by_method: dict[str, dict[int, dict[str, Any]]] = defaultdict(dict)
     for result in results:
         by_method[result["method"]][result["seed"]] = result

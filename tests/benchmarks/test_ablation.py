@@ -104,3 +104,9 @@ def test_a_grid_is_every_combination_under_a_name_of_its_own() -> None:
         "omega-0.5-gamma-0.9": {"omega": 0.5, "gamma": 0.9},
         "omega-1.0-gamma-0.9": {"omega": 1.0, "gamma": 0.9},
     }
+
+
+def test_an_unknown_method_is_named_before_anything_is_trained(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="stage 1 has no method rloo; it has scpo, gigpo"):
+        ablation.run(stage=1, out=tmp_path, methods=("rloo",))
+    assert not list(tmp_path.iterdir())

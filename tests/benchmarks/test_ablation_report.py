@@ -32,7 +32,7 @@ def a_result(method: str, seed: int, curve: list[list[float]], train: float = 0.
 
 def write(out: Path, *results: dict[str, Any]) -> None:
     for result in results:
-        path = out / "stage-1" / "alfworld" / result["method"] / f"seed-{result['seed']}" / "result.json"
+        path = out / "alfworld" / result["method"] / f"seed-{result['seed']}" / "result.json"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(result))
 
@@ -100,7 +100,7 @@ def test_the_report_ranks_by_area_and_draws(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_a_report_of_nothing_says_so(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match="no run of stage 1 in alfworld is complete"):
+    with pytest.raises(SystemExit, match="no run in alfworld is complete"):
         ablation_report.report(out=tmp_path)
 
 
