@@ -18,7 +18,7 @@ from scpo_envs.errors import RolloutFormatError
 from scpo_envs.inspect import curves, filters
 from scpo_envs.inspect.export import export_page
 from scpo_envs.inspect.filters import Filter, Found, TextSearch
-from scpo_envs.inspect.library import Library, Run
+from scpo_envs.inspect.library import METRICS, Library, Run
 from scpo_envs.inspect.matchers import DEFAULT, offers
 from scpo_envs.inspect.recompute import Options, Recomputer
 from scpo_envs.inspect.view import GroupView, signed
@@ -108,14 +108,14 @@ def _add_lists(app: Flask, library: Library) -> None:
     def home() -> Any:
         if len(library.runs) == 1:
             return redirect(url_for("show_run", run_id=next(iter(library.runs))))
-        return _html(render_template("runs.html", runs=list(library.runs.values())))
+        return _html(render_template("runs.html", runs=[(run, *_latest(run)) for run in library.runs.values()]))
 
     @app.get("/runs/<run_id>")
     def show_run(run_id: str) -> Any:
         run = _run(library, run_id)
         if not run.metrics and len(run.files) == 1:
             return redirect(url_for("show_groups", run_id=run_id))
-        drawn = curves.read_curves(run.folder / "metrics.jsonl") if run.metrics else []
+        drawn = _curves(run)
         shown = [curve for curve in drawn if curves.is_headline(curve)]
         rest = [curve for curve in drawn if not curves.is_headline(curve)]
         settings = {name: value for name, value in run.settings().items() if isinstance(value, dict)}
@@ -230,6 +230,17 @@ def _run(library: Library, run_id: str) -> Run:
     if run_id not in library.runs:
         raise NotFound("there is no such run")
     return library.runs[run_id]
+
+
+def _curves(run: Run) -> list[curves.Curve]:
+    return curves.read_curves(run.folder / METRICS) if run.metrics else []
+
+
+def _latest(run: Run) -> tuple[float | None, float | None]:
+    """A run's last iteration, and the success of training then."""
+    read = {curve.name: curve for curve in _curves(run)}
+    iterations = max((curve.iterations[-1] for curve in read.values()), default=None)
+    return iterations, read["success"].values[-1] if "success" in read else None
 
 
 def _select(run: Run) -> tuple[Filter, list[Found]]:

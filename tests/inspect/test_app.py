@@ -31,6 +31,7 @@ def test_from_runs_to_a_group(run_folder: Path) -> None:
     one = Inspected(run_folder.parent)
     page = one.client.get("/")
     assert rows(page) == ["runs", "mine"]
+    assert '<td class="n">20</td>\n<td class="n">50 %</td>' in page.text
     page = one.client.get(re.search(r'href="([^"]+)" data-row>mine', page.text)[1])
     assert rows(page) == ["iteration 20", "iteration 10"]
     assert "success</span> <b>0.5</b>" in page.text and 'aria-label="success: 20 values, from 0.025 to 0.5' in page.text
