@@ -70,6 +70,15 @@ def test_other_shells_get_a_script_of_their_own(shell: str, first: str) -> None:
     assert "rollout" in text and "--group-size" in text
 
 
+def test_fish_completes(tmp_path: Path) -> None:
+    if shutil.which("fish") is None:
+        pytest.skip("there is no fish here")
+    (tmp_path / "scpo.fish").write_text(script("fish"))
+    command = f"source {tmp_path / 'scpo.fish'}; complete -C 'scpo ro'"
+    out = subprocess.run(["fish", "-c", command], capture_output=True, text=True, check=True).stdout
+    assert out.startswith("rollout\t")
+
+
 def test_an_unknown_shell_is_refused() -> None:
     command = [sys.executable, "-m", "scpo_envs.cli", "completion", "cmd.exe"]
     done = subprocess.run(command, capture_output=True, text=True)
