@@ -222,3 +222,17 @@ def test_wrong_arguments_fail_when_the_environment_is_made(arguments: dict[str, 
 def test_a_folder_that_is_no_catalogue_is_refused(tmp_path: Any) -> None:
     with pytest.raises(Exception, match=str(tmp_path)):
         gym.make("SCPO-WebShop-v0", catalogue=tmp_path)
+
+
+def test_rendering_shows_the_last_exchange_one_text_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    env = gym.make("SCPO-WebShop-v0", render_mode="ansi")
+    observation, info = env.reset(seed=0)
+    assert env.render() == observation.replace(" [SEP] ", "\n")
+    search = info["admissible_commands"][0]
+    observation, *_ = env.step(search)
+    assert env.render() == f"> {search}\n" + observation.replace(" [SEP] ", "\n")
+
+    human = gym.make("SCPO-WebShop-v0", render_mode="human")
+    human.reset(seed=0)
+    human.step(search)
+    assert capsys.readouterr().out.startswith("WebShop\nInstruction:\n")
