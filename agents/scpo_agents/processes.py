@@ -8,6 +8,7 @@ Alone, all of this costs nothing and `accelerate` is not imported.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import torch
@@ -15,6 +16,9 @@ import torch
 from scpo_envs.errors import MissingExtraError
 
 T = TypeVar("T")
+
+BUCKET = 2**26
+"""Numbers added up over the processes at once: few messages, and no second copy of a large model's gradients."""
 
 
 class Processes:
@@ -59,12 +63,14 @@ class Processes:
         """Replace each gradient by the sum over the processes; none counts as zero."""
         if self._accelerator is None:
             return
-        grads = [torch.zeros_like(one) if one.grad is None else one.grad for one in parameters]
-        flat = torch.cat([grad.reshape(-1) for grad in grads])
-        # between GPUs only what lies on them can be added up
-        total = self._accelerator.reduce(flat.to(self._accelerator.device), reduction="sum").to(flat.device)
-        for parameter, part in zip(parameters, total.split([grad.numel() for grad in grads]), strict=True):
-            parameter.grad = part.view_as(parameter)
+        for bucket in buckets([one.numel() for one in parameters], BUCKET):
+            own = [parameters[index] for index in bucket]
+            grads = [torch.zeros_like(one) if one.grad is None else one.grad for one in own]
+            flat = torch.cat([grad.reshape(-1) for grad in grads])
+            # between GPUs only what lies on them can be added up
+            total = self._accelerator.reduce(flat.to(self._accelerator.device), reduction="sum").to(flat.device)
+            for parameter, part in zip(own, total.split([grad.numel() for grad in grads]), strict=True):
+                parameter.grad = part.view_as(parameter).clone()  # of its own, so that the bucket can go
 
     def wait(self) -> None:
         """Return once every process has come here."""
@@ -75,3 +81,17 @@ class Processes:
         """Take leave of the others."""
         if self._accelerator is not None:
             self._accelerator.end_training()
+
+
+def buckets(sizes: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Indices in order, dealt into runs whose sizes add up to `most` at most, or that hold one alone."""
+    run: list[int] = []
+    total = 0
+    for index, size in enumerate(sizes):
+        if run and total + size > most:
+            yield run
+            run, total = [], 0
+        run.append(index)
+        total += size
+    if run:
+        yield run

@@ -13,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs torch: pip install 'scpo-envs[train]'")
 
 from scpo_agents.logs import METRICS, read_metrics  # noqa: E402
-from scpo_agents.processes import Processes  # noqa: E402
+from scpo_agents.processes import Processes, buckets  # noqa: E402
 
 RECIPE = """
 clone: {episodes: 12, epochs: 4}
@@ -41,6 +41,13 @@ def test_shares_follow_one_another_and_leave_nothing_out(total: int) -> None:
     shares = [fellow.share(total) for fellow in fellows]
     assert [index for share in shares for index in share] == list(range(total))
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+def test_gradients_travel_in_buckets_that_leave_nothing_out() -> None:
+    sizes = [3, 4, 9, 1, 1, 1, 20]
+    dealt = list(buckets(sizes, 8))
+    assert dealt == [[0, 1], [2], [3, 4, 5], [6]]
+    assert list(buckets([], 8)) == []
 
 
 @pytest.mark.slow

@@ -153,6 +153,16 @@ def test_success_alone_can_be_judged(tmp_path: Path) -> None:
     assert [step.reward for step in steps[1]] == [0.25, 0.5]
 
 
+def test_actions_that_are_not_admissible_can_cost_a_share_of_the_success_reward(tmp_path: Path) -> None:
+    """One invalid step in a failure: by hand, with the group's mean as GRPO's baseline."""
+    run = trainer(small_config(tmp_path, advantage={"estimator": "grpo", "norm": "none", "invalid_penalty": 0.1}))
+    steps = [[Step("a", "b", 0.0, {"valid_action": True}), Step("a", "b", 10.0, {})]]
+    steps += [[Step("a", "b", 0.0, {"valid_action": False}), Step("a", "b", 0.0, {"valid_action": True})]]
+    group = RolloutGroup("t", [Rollout(steps[0], True), Rollout(steps[1], False)], success_reward=10.0)
+    assert [own.tolist() for own in run._judge([group]).total[0]] == [[5.5, 5.5], [-5.5, -5.5]]
+    assert [step.reward for step in steps[1]] == [0.0, 0.0]
+
+
 def test_an_update_moves_the_weights_by_the_gradient_of_the_loss(tmp_path: Path) -> None:
     """One minibatch in parts of five decisions, against the loss of all of them at once."""
     sections: dict[str, Any] = {"minibatch": 10_000, "max_grad_norm": 1e9, "average": "rollout"}
