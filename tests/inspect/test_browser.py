@@ -60,12 +60,17 @@ def group_url(one: Serving, line: int = 1, file: int = -1, run: int = 0) -> str:
     return f"{one.url}runs/{found.id}/groups/{list(found.files)[file]}/{line}"
 
 
-def wait(condition: Callable[[], Any], seconds: float = 15) -> Any:
+def wait(condition: Callable[[], Any], seconds: float = 40) -> Any:
     end = time.monotonic() + seconds
     while not (value := condition()):
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.05)
     return value
+
+
+def arrived(driver: Any, condition: Callable[[], bool]) -> None:
+    """Wait for another page, and for its scripts, which listen to keys."""
+    wait(lambda: condition() and driver.execute_script("return document.readyState") == "complete")
 
 
 def click(driver: Any, text: str) -> None:
@@ -125,7 +130,7 @@ def test_from_a_run_to_a_group_with_other_numbers_to_a_page_that_works_offline(
     click(driver, "iteration 20")
     driver.find_element("css selector", "[name=outcome] [value=mixed]").click()
     driver.find_element("css selector", "[data-search]").send_keys("SINKBASIN\n")
-    wait(lambda: "text=SINKBASIN" in driver.current_url)
+    arrived(driver, lambda: "text=SINKBASIN" in driver.current_url)
     tasks = [link.text for link in driver.find_elements("css selector", "[data-row]")]
     assert len(tasks) == 21 and tasks[:3] == ["heat some apple.", "heat apple number 0.", "heat apple number 3."]
     click(driver, "heat some apple.")
@@ -280,16 +285,16 @@ def test_everything_is_reached_with_keys(driver: Any, run: Serving) -> None:
         press(driver, key)
     assert driver.switch_to.active_element.text == "heat apple number 0."
     press(driver, "n")
-    wait(lambda: "page=2" in driver.current_url)
+    arrived(driver, lambda: "page=2" in driver.current_url)
     press(driver, "p")
-    wait(lambda: "page=1" in driver.current_url)
+    arrived(driver, lambda: "page=1" in driver.current_url)
     press(driver, "/")
     press(driver, "number 3")
     press(driver, Keys.ENTER)
-    wait(lambda: "text=number+3" in driver.current_url)
+    arrived(driver, lambda: "text=number+3" in driver.current_url)
     press(driver, "j")
     press(driver, Keys.ENTER)
-    wait(lambda: "heat apple number 3." in driver.title)
+    arrived(driver, lambda: "heat apple number 3." in driver.title)
     assert driver.find_element("css selector", "tr.is-now").get_attribute("data-step") == "0"
     for key, place in (
         ("j", "#s1-1"),
@@ -316,9 +321,9 @@ def test_everything_is_reached_with_keys(driver: Any, run: Serving) -> None:
     wait(lambda: driver.find_element("id", "lam-value").text == "0.845")
     press(driver, Keys.ESCAPE)
     press(driver, "n")
-    wait(lambda: "heat apple number 30." in driver.title)
+    arrived(driver, lambda: "heat apple number 30." in driver.title)
     press(driver, "u")
-    wait(lambda: "/groups?" in driver.current_url)
+    arrived(driver, lambda: "/groups?" in driver.current_url)
     assert "text=number+3" in driver.current_url
 
 
