@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from flask import Flask, Response, redirect, render_template, request, url_for
 from jinja2 import StrictUndefined
-from werkzeug.exceptions import BadRequest, Forbidden, HTTPException, NotFound
+from werkzeug.exceptions import BadRequest, Forbidden, HTTPException, NotFound, UnprocessableEntity
 
 from scpo_envs.credit import Matcher
 from scpo_envs.errors import RolloutFormatError
@@ -23,6 +23,9 @@ from scpo_envs.inspect.matchers import DEFAULT, offers
 from scpo_envs.inspect.recompute import Options, Recomputer
 from scpo_envs.inspect.view import GroupView, signed
 from scpo_envs.rollouts import RolloutGroup
+
+MAX_STEPS = 20_000
+"""Most steps of a group that a page shows."""
 
 _HOSTS = {"localhost", "127.0.0.1", "[::1]"}
 _HEADERS = {
@@ -171,6 +174,7 @@ def _add_groups(app: Flask, library: Library, recompute: Recomputer) -> None:
     @app.get(place)
     def show_group(run_id: str, file_id: str, line: int) -> Response:
         one = opened(run_id, file_id, line)
+        _check_size(one)
         chosen, selected = _select(one.run)
         try:
             result, problem = recompute(one.group, options_of(one)), ""
@@ -218,6 +222,7 @@ def _add_groups(app: Flask, library: Library, recompute: Recomputer) -> None:
     @app.get(f"{place}/export.html")
     def export_html(run_id: str, file_id: str, line: int) -> Response:
         one = opened(run_id, file_id, line)
+        _check_size(one)
         try:
             view = GroupView.of(one.group, one.found.entry, one.run.label(file_id), cut=False)
             page = export_page(app, one.group, view, options_of(one), recompute)
@@ -230,6 +235,14 @@ def _run(library: Library, run_id: str) -> Run:
     if run_id not in library.runs:
         raise NotFound("there is no such run")
     return library.runs[run_id]
+
+
+def _check_size(one: Opened) -> None:
+    if one.found.entry.steps > MAX_STEPS:
+        raise UnprocessableEntity(
+            f"this group has {one.found.entry.steps:,} steps; a page shows {MAX_STEPS:,} at most. Line "
+            f"{one.found.entry.line} of {one.found.file.path.name} holds it"
+        )
 
 
 def _curves(run: Run) -> list[curves.Curve]:

@@ -161,9 +161,9 @@ class GroupFile:
         """Whether what was indexed no longer stands where it stood."""
         if size < self.indexed:
             return True
-        head = os.pread(file.fileno(), len(self._head), 0)
-        tail = os.pread(file.fileno(), len(self._tail), self.indexed - len(self._tail))
-        return head != self._head or tail != self._tail
+        head = file.read(len(self._head))
+        file.seek(self.indexed - len(self._tail))
+        return head != self._head or file.read(len(self._tail)) != self._tail
 
     def _forget(self) -> None:
         self.entries, self.damaged = [], []

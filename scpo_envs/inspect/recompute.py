@@ -36,6 +36,9 @@ LEVELS = ("total", "episode", "step")
 MAX_WORK = 100_000_000_000
 """Largest product of the characters of all failed steps and those of a success that is compared on the spot."""
 
+MAX_PAIRS = 1_000_000
+"""Most pairs of failed steps and steps of a success that are compared on the spot."""
+
 _REMEMBERED = 64
 
 
@@ -145,7 +148,7 @@ class Recomputer:
             `Matches.to_dict` (and "scores"), and "advantages" by estimator with "total", "episode", "step".
 
         Raises:
-            ValueError: The matcher cannot be had, or the texts are too long to be compared on the spot.
+            ValueError: The matcher cannot be had, or the group is too large to be compared on the spot.
         """
         credit, shaped, judged = self._analyse(group, options)
         return {
@@ -206,21 +209,23 @@ class Recomputer:
 
 
 def check_work(group: RolloutGroup) -> None:
-    """Refuse a group whose texts are too long to be compared while somebody waits.
+    """Refuse a group that is too large to be compared while somebody waits.
 
     Raises:
-        ValueError: They are.
+        ValueError: It is.
     """
     sizes = [
         sum(map(len, {f"{step.observation}\n{step.action}" for step in rollout.steps})) for rollout in group.rollouts
     ]
-    failed = sum(sizes[index] for index in group.failures)
-    longest = max((sizes[index] for index in group.successes), default=0)
-    if failed * longest > MAX_WORK:
-        raise ValueError(
-            f"the steps of this group are too long to be compared on the spot: {failed:,} characters of failed "
-            f"rollouts with {longest:,} of a success"
-        )
+    lengths = [len(rollout) for rollout in group.rollouts]
+    for name, amounts, most in (("steps", lengths, MAX_PAIRS), ("characters", sizes, MAX_WORK)):
+        failed = sum(amounts[index] for index in group.failures)
+        longest = max((amounts[index] for index in group.successes), default=0)
+        if failed * longest > most:
+            raise ValueError(
+                f"this group is too large to be compared on the spot: {failed:,} {name} of failed rollouts with "
+                f"{longest:,} of a success"
+            )
 
 
 class _Remembering:

@@ -218,6 +218,20 @@ def test_a_group_without_rollouts_or_with_one_is_shown(tmp_path: Path) -> None:
         assert one.client.get(one.place(line) + "/export.html").status_code == 200
 
 
+def test_a_group_too_large_to_be_compared_is_shown_and_one_too_large_for_a_page_is_named(tmp_path: Path) -> None:
+    large, huge = worked(), worked()
+    for rollout in large.rollouts:
+        rollout.steps *= 150
+    for rollout in huge.rollouts:
+        rollout.steps *= 1500
+    one = Inspected(write(tmp_path / "a.jsonl", large, huge))
+    page = one.client.get(one.place(1))
+    assert page.status_code == 200
+    assert data(page)["result"] is None and "too large to be compared" in data(page)["problem"]
+    page = one.client.get(one.place(2))
+    assert page.status_code == 422 and "Line 2 of a.jsonl holds it" in page.text
+
+
 def test_advantages_that_training_gave_are_shown(tmp_path: Path) -> None:
     group = worked()
     group.rollouts[1].steps[2].info["advantage"] = -0.125

@@ -383,6 +383,22 @@ def test_hostile_texts_do_nothing(driver: Any, tmp_path: Path) -> None:
             no_complaints(driver)
 
 
+def test_a_group_that_cannot_be_compared_says_why_and_shows_the_rest(driver: Any, tmp_path: Path) -> None:
+    large, empty = worked(), worked()
+    for rollout in large.rollouts:
+        rollout.steps *= 150
+    empty.rollouts = []
+    with serving(write(tmp_path / "large.jsonl", large, empty)) as one:
+        driver.get(group_url(one))
+        assert "too large to be compared on the spot" in driver.find_element("id", "status").text
+        assert len(driver.find_elements("css selector", ".lane tbody tr")) == 2250
+        press(driver, "j")
+        assert driver.current_url.endswith("#s0-1")
+        driver.get(group_url(one, 2))
+        assert "This group has no rollouts." in driver.find_element("id", "lanes").text
+        no_complaints(driver)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
 def test_pages_fit_their_window_and_need_nothing_from_outside(

@@ -138,7 +138,12 @@ def test_texts_of_any_kind_are_compared_and_too_long_ones_refused() -> None:
     group = hostile()
     for rollout in group.rollouts:
         rollout.steps[0].observation = "word " * 200_000
-    with pytest.raises(ValueError, match="too long to be compared on the spot"):
+    with pytest.raises(ValueError, match=r"too large to be compared on the spot: 2,\d{3},\d{3} characters"):
+        check_work(group)
+    group = worked()
+    for rollout in group.rollouts:
+        rollout.steps *= 200
+    with pytest.raises(ValueError, match="2,000 steps of failed rollouts with 1,000 of a success"):
         check_work(group)
 
 
