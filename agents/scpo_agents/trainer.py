@@ -9,7 +9,8 @@ How this differs from SCPO as published (arXiv 2606.25852), whose code is not pu
    compares words where the paper has a cross-encoder.
 2. No KL penalty and no reference model by default; the bounds of the clip may differ.
 3. Minibatches are of decisions, whose weights say what counts once: a decision, a token or a rollout.
-4. The bundled scorer chooses among the admissible commands; the paper's agents write text.
+4. The paper's agents write text, as the bundled language model does unless it is told to choose; the bundled
+   scorer always chooses among the admissible commands.
 
 Everything random is a function of the run's seed and the number of the iteration, so a run that is resumed goes
 on exactly as it would have.

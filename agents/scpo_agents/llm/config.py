@@ -32,7 +32,7 @@ class LLMConfig:
     show_commands: bool = True
     """Whether prompts list the admissible commands."""
 
-    max_context: int = at_least(16, 4096)
+    max_context: int = at_least(256, 4096)
     """Tokens of prompt and reply together; older exchanges give way."""
 
     max_tokens: int = at_least(1, 512)

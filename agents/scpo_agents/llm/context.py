@@ -14,6 +14,9 @@ SYSTEM_COMMANDS = (
 )
 """What a model is told whose replies are limited to the admissible commands."""
 
+COMMAND_ROOM = 128
+"""Tokens left free for a reply that is a command."""
+
 _PROBES = ("probe alpha", "probe beta", "probe gamma")
 
 
@@ -109,6 +112,9 @@ class Context(Protocol):
 class Window:
     """Each turn a prompt of its own, with the last exchanges word for word.
 
+    Attributes:
+        room: Tokens that a prompt may have.
+
     Args:
         chat: Makes ids.
         config: Says how much is shown.
@@ -119,7 +125,12 @@ class Window:
         self._chat = chat
         self._config = config
         self._transcript = Transcript(task)
-        self._room = config.max_context - (config.max_tokens if config.reply == "think" else 0)
+        self.room = config.max_context - (config.max_tokens if config.reply == "think" else COMMAND_ROOM)
+        if self.room < 1:
+            raise ValueError(
+                f"agent.max_context={config.max_context} leaves no room for a prompt beside a reply of "
+                f"agent.max_tokens={config.max_tokens}"
+            )
 
     def prompt(self, observation: str, commands: Sequence[str]) -> Prompt:
         """A new prompt, with fewer exchanges if they do not fit; a prompt too long by itself loses its beginning."""
@@ -128,9 +139,9 @@ class Window:
         history = min(self._config.history, len(self._transcript.exchanges))
         for count in range(history, -1, -1):
             ids = self._chat.opening(self._transcript.messages(observation, shown, count, system=system))
-            if len(ids) <= self._room:
+            if len(ids) <= self.room:
                 return Prompt(ids, len(ids), cut=count < history)
-        ids = ids[-self._room :]
+        ids = ids[-self.room :]
         return Prompt(ids, len(ids), cut=True)
 
     def replied(self, prompt: Prompt, ids: Sequence[int], observation: str, action: str) -> None:
@@ -153,14 +164,13 @@ class Growing:
         self._config = config
         self._window = Window(chat, config, task)
         self._ids: list[int] | None = None
-        self._room = config.max_context - (config.max_tokens if config.reply == "think" else 64)
 
     def prompt(self, observation: str, commands: Sequence[str]) -> Prompt:
         """The chat so far and what is seen now."""
         if self._ids is not None:
             shown = "\nCommands:\n" + "\n".join(commands) if self._config.show_commands else ""
             more = self._chat.continuation(observation + shown, self._ids[-1] in self._chat.ends)
-            if len(self._ids) + len(more) <= self._room:
+            if len(self._ids) + len(more) <= self._window.room:
                 self._ids.extend(more)
                 return Prompt(self._ids, len(self._ids), cut=False)
         full = self._ids is not None

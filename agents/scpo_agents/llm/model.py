@@ -90,6 +90,17 @@ class LanguageModel:
         finally:
             handle.remove()
 
+    @contextmanager
+    def acting(self) -> Iterator[None]:
+        """Neither gradients nor, even if it is otherwise on, checkpointing, which would keep no cache."""
+        training = self.module.training
+        self.module.eval()
+        try:
+            with torch.inference_mode():
+                yield
+        finally:
+            self.module.train(training)
+
     def frozen_copy(self) -> LanguageModel:
         """A copy without gradients, in what is computed in."""
         module = copy.deepcopy(self.module).to(self.dtype).requires_grad_(False)
@@ -156,7 +167,7 @@ def make_model(
             source = str(whole or config.model)
             tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder or config.model))
             module = _pretrained(source, config, dtype if config.lora_rank else torch.float32)
-        _check_kind(module.config)
+        _check_kind(module.config, config)
         if config.lora_rank:
             module = _with_adapters(module, config)
     module.to(device)
@@ -217,13 +228,19 @@ def _scratch_module(config: LLMConfig, tokenizer: Any) -> Any:
     return Qwen2ForCausalLM(settings)
 
 
-def _check_kind(settings: Any) -> None:
-    """Refuse models whose memory of the past is more than a cache of every token."""
-    kinds = set(getattr(settings, "layer_types", None) or ())
+def _check_kind(settings: Any, config: LLMConfig) -> None:
+    """Refuse models whose memory of the past is more than a cache of every token, and contexts that are too long."""
+    heads = getattr(settings, "num_attention_heads", None)
+    kinds = set(getattr(settings, "layer_types", None) or (["full_attention"] if heads else ["no attention"]))
     if kinds - {"full_attention"}:
         raise ValueError(
             f"{settings.model_type} models have layers of the kinds {', '.join(sorted(kinds))}; "
             "this agent keeps caches of full attention alone"
+        )
+    longest = getattr(settings, "max_position_embeddings", None)
+    if longest is not None and config.max_context > longest:
+        raise ValueError(
+            f"agent.max_context={config.max_context} is more than the {longest} tokens that {config.model} reads"
         )
 
 

@@ -50,30 +50,30 @@ class TransformersGenerator:
         self._parallel = parallel
         self._read: dict[int, tuple[dict[int, int], Rows]] = {}
 
-    @torch.inference_mode()
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """A reply to each request, in order."""
         replies: dict[int, Reply] = {}
-        for part in self._parts(requests):
-            rows, ordered, pending = self._prepare(part)
-            drafts = [_Draft(request, piece) for request, piece in zip(ordered, pending, strict=True)]
-            rows, drafts = self._write(rows, drafts)
-            self._keep([draft.request.key for draft in drafts], rows)
-            replies |= {draft.request.key: draft.reply for draft in drafts}
+        with self._model.acting():
+            for part in self._parts(requests):
+                rows, ordered, pending = self._prepare(part)
+                drafts = [_Draft(request, piece) for request, piece in zip(ordered, pending, strict=True)]
+                rows, drafts = self._write(rows, drafts)
+                self._keep([draft.request.key for draft in drafts], rows)
+                replies |= {draft.request.key: draft.reply for draft in drafts}
         return [replies[request.key] for request in requests]
 
-    @torch.inference_mode()
     def rank(self, requests: Sequence[Request]) -> list[NDArray[np.float32]]:
         """The log-probability of each command of each request."""
         ranks: dict[int, NDArray[np.float32]] = {}
-        for part in self._parts(requests):
-            rows, ordered, pending = self._prepare(part)
-            roots = rows.feed(pending)
-            tries = [request.commands for request in ordered if request.commands is not None]
-            inner = rows.look([trie.tree for trie in tries])
-            for request, trie, root, own in zip(ordered, tries, roots, inner, strict=True):
-                ranks[request.key] = command_log_probs(trie.tree, root, own, len(trie)).cpu().numpy()
-            self._keep([request.key for request in ordered], rows)
+        with self._model.acting():
+            for part in self._parts(requests):
+                rows, ordered, pending = self._prepare(part)
+                roots = rows.feed(pending)
+                tries = [request.commands for request in ordered if request.commands is not None]
+                inner = rows.look([trie.tree for trie in tries])
+                for request, trie, root, own in zip(ordered, tries, roots, inner, strict=True):
+                    ranks[request.key] = command_log_probs(trie.tree, root, own, len(trie)).cpu().numpy()
+                self._keep([request.key for request in ordered], rows)
         return [ranks[request.key] for request in requests]
 
     def _parts(self, requests: Sequence[Request]) -> list[list[Request]]:

@@ -57,8 +57,8 @@ def vocabulary(environments: tuple[str, ...], size: int) -> tuple[str, ...]:
             counts.update(_PIECE.findall(text.lower()))
     letters = sorted({letter for word in counts for letter in word} | set(_LETTERS))
     fixed = [*SPECIAL, *TAGS, *letters, *(f"##{letter}" for letter in letters)]
-    words = sorted(counts, key=lambda word: (-counts[word], word))
-    return tuple(dict.fromkeys([*fixed, *words[: max(0, size - len(fixed))]]))
+    words = sorted(counts.keys() - set(fixed), key=lambda word: (-counts[word], word))
+    return tuple([*fixed, *words[: max(0, size - len(fixed))]])
 
 
 def tokenizer_of(words: Sequence[str]) -> PreTrainedTokenizerFast:

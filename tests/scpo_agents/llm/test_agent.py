@@ -251,6 +251,12 @@ def test_a_model_of_another_kind_of_memory_is_refused(tmp_path: Path, toy: str) 
         make_agent(model=str(tmp_path / "model"))
 
 
+def test_a_context_longer_than_the_model_reads_is_refused(tmp_path: Path, toy: str) -> None:
+    make_agent().save(tmp_path)
+    with pytest.raises(ValueError, match=r"agent\.max_context=600 is more than the 512 tokens"):
+        make_agent(model=str(tmp_path / "model"), max_context=600)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [({"words": ()}, r"agent\.words=\[SCPO-ALFWorld-v0\]"), ({"width": 18, "heads": 4}, "multiple of twice")],

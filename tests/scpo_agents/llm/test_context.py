@@ -126,3 +126,8 @@ def test_a_model_that_cannot_chat_is_refused() -> None:
     forgetful.forgetful = True
     with pytest.raises(ValueError, match="rewrites earlier turns"):
         Chat(forgetful)
+
+
+def test_a_context_without_room_for_a_prompt_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"agent\.max_context=300 leaves no room .* agent\.max_tokens=300"):
+        Window(chat(), config(max_context=300, max_tokens=300), "t")
