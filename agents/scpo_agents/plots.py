@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +18,8 @@ SUFFIXES = (".png", ".svg", ".pdf")
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 _STYLES = ("-", "--", ":", "-.")
 _PHASES = {"act": "#0072B2", "env": "#009E73", "credit": "#D55E00", "update": "#E69F00", "other": "#999999"}
+_LEGEND = 150
+"""About how many characters fit side by side."""
 _X = {"env_steps": "environment steps", "iteration": "iteration"}
 _STYLE: dict[str, Any] = {
     "font.size": 9,
@@ -68,14 +71,16 @@ def plot_runs(
     with matplotlib.rc_context(_STYLE):
         panels = _panels(settings, x, smooth)
         rows = (len(panels) + 1) // 2
-        figure = Figure(figsize=(10, 0.5 + 2.9 * rows), layout="constrained")
+        columns = max(1, min(3, _LEGEND // (36 + max(len(setting.label) for setting in settings))))
+        height = 2.9 * rows + 0.22 * (1 + len(settings) / columns)
+        figure = Figure(figsize=(10, height), layout="constrained")
         axes = figure.subplots(rows, 2, squeeze=False).ravel()
         for panel, ax in zip(panels, axes, strict=False):
             panel(ax)
         for ax in axes[len(panels) :]:
             ax.set_axis_off()
         handles, labels = next(iter(figure.axes)).get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=min(3, len(labels)))
+        figure.legend(handles, labels, loc="outside upper center", ncols=columns)
         out.parent.mkdir(parents=True, exist_ok=True)
         metadata = {"Date": None} if out.suffix == ".svg" else None
         figure.savefig(out, dpi=150, metadata=metadata)
@@ -161,14 +166,15 @@ def _phases(settings: Sequence[Setting]) -> Panel:
 
     def draw(ax: Any) -> None:
         lines = [[line for run in setting.runs for line in run.iterations] for setting in settings]
-        left = np.zeros(len(settings))
+        left, few = np.zeros(len(settings)), len(settings) < 6
         for phase, colour in _PHASES.items():
             seconds = np.array([np.mean([line.get(f"time/{phase}", 0.0) for line in own]) for own in lines])
             ax.barh(range(len(settings)), seconds, 0.6, left=left, color=colour, label=phase)
             left += seconds
         ax.set_title("time of an iteration, by phase")
         ax.set_xlabel("seconds, mean over iterations and seeds")
-        ax.set_yticks(range(len(settings)), [_wrapped(setting.label) for setting in settings])
+        ax.set_yticks(range(len(settings)), [_shortened(one.label, 2 if few else 1) for one in settings])
+        ax.tick_params("y", labelsize=9 if few else 6)
         ax.set_ylim(len(settings) + (len(settings) == 1) - 0.5, -0.5 - (len(settings) == 1))  # the first on top
         ax.grid(visible=False, axis="y")
         ax.legend(ncols=5, loc="upper center", bbox_to_anchor=(0.5, -0.2), columnspacing=1, handlelength=1)
@@ -189,5 +195,6 @@ def _thousands(value: float, _position: int) -> str:
     return f"{value / 1e6:g}M" if value >= 1e6 else f"{value / 1e3:g}k" if value >= 1e3 else f"{value:g}"
 
 
-def _wrapped(label: str) -> str:
-    return label.replace(", ", "\n")
+def _shortened(label: str, lines: int) -> str:
+    """The first lines of a label."""
+    return "\n".join(textwrap.wrap(label, 30, max_lines=lines, placeholder=" ..."))

@@ -54,10 +54,12 @@ class Setting:
 
     Attributes:
         label: What tells it from the other settings.
+        values: Its settings as texts, by `section.key`.
         runs: The runs.
     """
 
     label: str
+    values: Mapping[str, str] = field(default_factory=dict)
     runs: list[Run] = field(default_factory=list)
 
 
@@ -83,6 +85,8 @@ class Band:
 def find_runs(paths: Iterable[Path]) -> list[Run]:
     """Read run folders, or all run folders below a folder, each once, in the order given.
 
+    Below a folder, runs that have measured nothing yet are left out.
+
     Raises:
         FileNotFoundError: A path does not exist.
         RunError: There is no run in it, or one without measurements.
@@ -91,9 +95,11 @@ def find_runs(paths: Iterable[Path]) -> list[Run]:
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(f"there is no folder {path}; a run's folder is its recipe's `out`")
-        files = [path / METRICS] if (path / METRICS).exists() else sorted(path.rglob(METRICS))
+        files = [path / METRICS]
+        if not files[0].exists():
+            files = [file for file in sorted(path.rglob(METRICS)) if file.stat().st_size]
         if not files:
-            raise RunError(f"{path} holds no run: there is no {METRICS} in it or below it")
+            raise RunError(f"{path} holds no run: there is no {METRICS} with measurements in it or below it")
         for file in files:
             found.setdefault(file.parent.resolve(), _read(file.parent))
     return list(found.values())
@@ -102,17 +108,41 @@ def find_runs(paths: Iterable[Path]) -> list[Run]:
 def group_runs(runs: Sequence[Run]) -> list[Setting]:
     """Put together the runs that differ in their seed alone, and name each setting by what sets it apart."""
     keys = sorted({key for run in runs for key in run.settings})
-    differing = [key for key in keys if len({_text(run.settings.get(key)) for run in runs}) > 1]
     settings: dict[str, Setting] = {}
     for run in runs:
-        if not run.settings:  # nothing is known but its name
-            identity, label = str(run.folder), run.folder.name
-        else:
-            identity = json.dumps({key: _text(run.settings.get(key)) for key in keys})
-            values = [f"{key.rpartition('.')[2]}={_text(run.settings.get(key))}" for key in differing]
-            label = ", ".join(values) or run.folder.name
-        settings.setdefault(identity, Setting(label)).runs.append(run)
-    return list(settings.values())
+        known = {key: _text(run.settings.get(key)) for key in keys}
+        # without settings nothing is known of a run but its name
+        identity = json.dumps(known) if run.settings else str(run.folder)
+        settings.setdefault(identity, Setting(run.folder.name, known if run.settings else {})).runs.append(run)
+    found = list(settings.values())
+    naming = _telling([one.values for one in found if one.values])
+    for one in found:
+        if one.values and naming:
+            one.label = ", ".join(f"{key.rpartition('.')[2]}={one.values[key]}" for key in naming)
+    return found
+
+
+def differences(settings: Sequence[Setting]) -> dict[str, dict[str, str]]:
+    """By label, the values of all settings that differ between any two."""
+    keys = sorted({key for one in settings for key in one.values})
+    differing = [key for key in keys if len({one.values.get(key) for one in settings}) > 1]
+    return {one.label: {key: one.values[key] for key in differing if key in one.values} for one in settings}
+
+
+def _telling(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """Few keys whose values together tell all rows apart, the most telling first."""
+    chosen: list[str] = []
+    keys = sorted(rows[0]) if rows else []
+    apart = 1
+    while keys and apart < len(rows):
+        counts = {key: len({tuple(row[one] for one in (*chosen, key)) for row in rows}) for key in keys}
+        best = max(keys, key=lambda key: (counts[key], -keys.index(key)))
+        if counts[best] == apart:
+            break
+        apart = counts[best]
+        chosen.append(best)
+        keys.remove(best)
+    return chosen
 
 
 def band(runs: Sequence[Run], name: str, *, x: str = "env_steps", smooth: int = 1) -> Band | None:

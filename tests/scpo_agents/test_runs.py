@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scpo_agents.runs import RunError, band, final_success, find_runs, group_runs, running_mean
+from scpo_agents.runs import RunError, band, differences, final_success, find_runs, group_runs, running_mean
 from tests.scpo_agents.run_folders import write_run
 
 
@@ -19,9 +19,26 @@ def test_seeds_of_one_setting_are_put_together_and_named_by_what_differs(tmp_pat
         write_run(tmp_path / f"b{seed}", seed=seed, advantage__estimator="gigpo", update__lr=0.002)
     settings = group_runs(find_runs([tmp_path]))
     assert {setting.label: len(setting.runs) for setting in settings} == {
-        "estimator=scpo, lr=0.001": 2,
-        "estimator=gigpo, lr=0.002": 2,
+        "estimator=scpo": 2,
+        "estimator=gigpo": 2,
     }
+    assert differences(settings) == {
+        "estimator=scpo": {"advantage.estimator": "scpo", "update.lr": "0.001"},
+        "estimator=gigpo": {"advantage.estimator": "gigpo", "update.lr": "0.002"},
+    }
+
+
+def test_a_name_has_as_many_settings_as_it_takes(tmp_path: Path) -> None:
+    for estimator in ("scpo", "gigpo"):
+        for lr in (0.1, 0.2):
+            write_run(tmp_path / f"{estimator}{lr}", seed=0, advantage__estimator=estimator, update__lr=lr)
+    labels = [setting.label for setting in group_runs(find_runs([tmp_path]))]
+    assert sorted(labels) == [
+        "estimator=gigpo, lr=0.1",
+        "estimator=gigpo, lr=0.2",
+        "estimator=scpo, lr=0.1",
+        "estimator=scpo, lr=0.2",
+    ]
 
 
 def test_a_single_setting_is_called_by_its_folder(tmp_path: Path) -> None:
@@ -38,6 +55,12 @@ def test_a_run_without_a_checkpoint_stands_for_itself(tmp_path: Path) -> None:
 def test_a_run_named_twice_is_read_once(tmp_path: Path) -> None:
     run = write_run(tmp_path / "a", seed=0)
     assert len(find_runs([run, tmp_path, run])) == 1
+
+
+def test_below_a_folder_runs_that_have_only_just_begun_are_left_out(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", seed=0)
+    (write_run(tmp_path / "b", seed=1) / "metrics.jsonl").write_text("")
+    assert [run.folder.name for run in find_runs([tmp_path])] == ["a"]
 
 
 def test_a_band_covers_what_all_seeds_have_reached(tmp_path: Path) -> None:
