@@ -52,9 +52,16 @@ def test_gradients_travel_in_buckets_that_leave_nothing_out() -> None:
 
 @pytest.mark.slow
 def test_two_processes_have_the_losses_of_one(tmp_path: Path) -> None:
+    alone, together = measured_alone_and_together(RECIPE, tmp_path)
+    assert [line["iteration"] for line in alone] == [0, 1, 2, 2, 3, 3]
+    compare(alone, together)
+
+
+def measured_alone_and_together(recipe: str, folder: Path) -> list[list[dict[str, float]]]:
+    """What a recipe's run measures in one process, and in two."""
     pytest.importorskip("accelerate", reason="several processes need accelerate: pip install 'scpo-envs[train]'")
-    recipe = tmp_path / "recipe.yaml"
-    recipe.write_text(RECIPE)
+    path = folder / "recipe.yaml"
+    path.write_text(recipe)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
@@ -64,15 +71,18 @@ def test_two_processes_have_the_losses_of_one(tmp_path: Path) -> None:
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
     lines = []
     for name, start in (("one", one), ("two", two)):
-        out = tmp_path / name
+        out = folder / name
         done = subprocess.run(
-            [*start, "train", str(recipe), f"out={out}"], env=environment, capture_output=True, text=True, timeout=600
+            [*start, "train", str(path), f"out={out}"], env=environment, capture_output=True, text=True, timeout=600
         )
         assert done.returncode == 0, done.stderr[-2000:]
         lines.append(list(read_metrics(out / METRICS)))
-    assert [line["iteration"] for line in lines[0]] == [0, 1, 2, 2, 3, 3]
-    for alone, together in zip(*lines, strict=True):
-        assert alone.keys() == together.keys()
-        for name, value in alone.items():
+    return lines
+
+
+def compare(alone: list[dict[str, float]], together: list[dict[str, float]], rel: float = 1e-3) -> None:
+    for one, two in zip(alone, together, strict=True):
+        assert one.keys() == two.keys()
+        for name, value in one.items():
             if not name.startswith("time/"):
-                assert together[name] == pytest.approx(value, rel=1e-3, abs=1e-6), (alone["iteration"], name)
+                assert two[name] == pytest.approx(value, rel=rel, abs=1e-6), (one["iteration"], name)
