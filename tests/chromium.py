@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,20 @@ def chromium(downloads: Path | None = None) -> Iterator[Any]:
         yield driver
     finally:
         driver.quit()
+
+
+def visit(driver: Any, url: str) -> None:
+    """Open a page, and wait until it is that page which is there and its scripts have run.
+
+    On a busy machine the driver may come back from a navigation before it has begun.
+    """
+    driver.execute_script("window.before = true")
+    driver.get(url)
+    end = time.monotonic() + 60
+    while not driver.execute_script("return window.before === undefined && document.readyState === 'complete'"):
+        if time.monotonic() > end:
+            raise TimeoutError(f"{url} has not loaded")
+        time.sleep(0.02)
 
 
 def resize(driver: Any, size: tuple[int, int]) -> None:

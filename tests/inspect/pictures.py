@@ -20,7 +20,7 @@ import scpo_envs  # noqa: F401  (registers the ids)
 from scpo_envs.policies import collect, make_policy
 from scpo_envs.rollouts import RolloutGroup
 from scpo_envs.wrappers import ScpoReward
-from tests.chromium import DESKTOP, chromium, prefer, resize
+from tests.chromium import DESKTOP, chromium, prefer, resize, visit
 from tests.inspect.groups import write
 from tests.inspect.serving import serving
 
@@ -61,7 +61,7 @@ def take(
     """A picture of a page."""
     resize(driver, size)
     prefer(driver, scheme)
-    driver.get(url)
+    visit(driver, url)
     if script is not None:
         driver.execute_script(script)
     time.sleep(0.7)  # fonts and lines

@@ -10,7 +10,7 @@ import pytest
 
 from scpo_envs.rollouts import write_groups
 from tests.axe import serious_faults
-from tests.chromium import DESKTOP, NEEDS_CHROMIUM, PHONE, chromium, prefer, resize
+from tests.chromium import DESKTOP, NEEDS_CHROMIUM, PHONE, chromium, prefer, resize, visit
 from tests.inspect.groups import hostile, many, shaped, worked, write
 from tests.inspect.serving import serving
 
@@ -50,14 +50,14 @@ def test_pages_have_no_serious_fault(
         ]
         pages.append(f"runs/{loose.id}/groups/{next(iter(loose.files))}/1")
         for page in pages:
-            browser.get(one.url + page)
+            visit(browser, one.url + page)
             assert serious_faults(browser) == [], page
-        browser.get(one.url + group)
+        visit(browser, one.url + group)
         browser.execute_script("for (const fold of document.querySelectorAll('details')) fold.open = true")
         assert serious_faults(browser) == [], "unfolded"
         browser.execute_script("document.getElementById('help').showModal()")
         assert serious_faults(browser) == [], "help"
         saved = tmp_path / "saved.html"
         saved.write_bytes(one.client.get(f"/{group}/export.html").data)
-    browser.get(saved.as_uri())
+    visit(browser, saved.as_uri())
     assert serious_faults(browser) == [], "saved"

@@ -12,7 +12,7 @@ import pytest
 
 from scpo_envs.credit import advantages, scpo, shape
 from scpo_envs.rollouts import read_groups, write_groups
-from tests.chromium import DESKTOP, NEEDS_CHROMIUM, PHONE, chromium, prefer, resize
+from tests.chromium import DESKTOP, NEEDS_CHROMIUM, PHONE, chromium, prefer, resize, visit
 from tests.inspect.groups import hostile, many, shaped, worked, write
 from tests.inspect.serving import Serving, serving
 
@@ -124,7 +124,7 @@ def no_complaints(driver: Any) -> None:
 def test_from_a_run_to_a_group_with_other_numbers_to_a_page_that_works_offline(
     driver: Any, run: Serving, downloads: Path
 ) -> None:
-    driver.get(run.url)
+    visit(driver, run.url)
     assert driver.find_element("tag name", "h1").text == "mine"
     assert "success" in driver.find_element("css selector", "figure.curve figcaption").text
     click(driver, "iteration 20")
@@ -149,7 +149,7 @@ def test_from_a_run_to_a_group_with_other_numbers_to_a_page_that_works_offline(
 
     address = driver.current_url
     assert "lam=0.6" in address and "rule=none" in address and "outcome=mixed" in address
-    driver.get(address)  # a link to what is shown
+    visit(driver, address)  # a link to what is shown
     settled(driver, lam=0.6, alpha=1.25, rule="none", order="reverse")
     click(driver, "Save as HTML")
     click(driver, "JSON")
@@ -165,7 +165,7 @@ def test_from_a_run_to_a_group_with_other_numbers_to_a_page_that_works_offline(
     off = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
     driver.execute_cdp_cmd("Network.emulateNetworkConditions", off)
     try:
-        driver.get(page[0].as_uri())
+        visit(driver, page[0].as_uri())
         settled(driver, lam=0.6, alpha=1.25, rule="none", order="reverse")
         set_slider(driver, "lam", 0.3)
         settled(driver, lam=0.3, alpha=1.25, rule="none", order="reverse")
@@ -181,7 +181,7 @@ def test_from_a_run_to_a_group_with_other_numbers_to_a_page_that_works_offline(
 
 
 def test_what_if_shows_the_other_estimators(driver: Any, run: Serving) -> None:
-    driver.get(group_url(run))
+    visit(driver, group_url(run))
     settled(driver)
     for level in ("total", "step", "episode"):
         driver.find_element("css selector", f"#level [value={level}]").click()
@@ -196,7 +196,7 @@ def test_what_if_shows_the_other_estimators(driver: Any, run: Serving) -> None:
 def test_another_matcher_brings_its_own_threshold_and_those_without_a_model_cannot_be_chosen(
     driver: Any, run: Serving
 ) -> None:
-    driver.get(group_url(run))
+    visit(driver, group_url(run))
     set_slider(driver, "lam", 0.3)
     settled(driver, lam=0.3)
     choose(driver, "matcher", "lexical-whole")
@@ -206,8 +206,18 @@ def test_another_matcher_brings_its_own_threshold_and_those_without_a_model_cann
     assert not option.is_enabled() and "scpo" in option.text
 
 
+def test_settings_between_a_sliders_stops_are_kept(driver: Any, run: Serving) -> None:
+    visit(driver, group_url(run) + "?alpha=2.123&lam=0.6543")
+    settled(driver, lam=0.6543, alpha=2.123)
+    choose(driver, "rule", "set")
+    settled(driver, lam=0.6543, alpha=2.123, rule="set")
+    assert "alpha=2.123" in driver.current_url and driver.find_element("id", "lam-value").text == "0.6543"
+    set_slider(driver, "lam", 0.5)
+    settled(driver, lam=0.5, alpha=2.123, rule="set")
+
+
 def test_what_the_server_refuses_is_said(driver: Any, run: Serving) -> None:
-    driver.get(group_url(run))
+    visit(driver, group_url(run))
     driver.execute_script("document.getElementById('alpha').max = 99")
     set_slider(driver, "alpha", 99)
     status = driver.find_element("id", "status")
@@ -240,7 +250,7 @@ return [...document.querySelectorAll("#lines path")].map((line) => {
 
 
 def test_lines_join_credited_steps_to_the_positions_they_claimed(driver: Any, run: Serving) -> None:
-    driver.get(group_url(run))
+    visit(driver, group_url(run))
     settled(driver)
     for size in (DESKTOP, (900, 700), PHONE, DESKTOP):
         resize(driver, size)
@@ -258,7 +268,7 @@ def test_lines_join_credited_steps_to_the_positions_they_claimed(driver: Any, ru
 def test_the_heat_map_tells_of_the_cell_under_the_pointer(driver: Any, run: Serving) -> None:
     from selenium.webdriver import ActionChains
 
-    driver.get(group_url(run))
+    visit(driver, group_url(run))
     settled(driver)
     canvas = driver.find_element("id", "matrix")
     assert canvas.get_attribute("aria-label").endswith("3 claimed: 0 to 0, 1 to 1, 2 to 2")
@@ -280,7 +290,7 @@ def test_everything_is_reached_with_keys(driver: Any, run: Serving) -> None:
     from selenium.webdriver.common.keys import Keys
 
     run_id = next(iter(run.library.runs))
-    driver.get(f"{run.url}runs/{run_id}/groups?file={list(run.library.runs[run_id].files)[-1]}")
+    visit(driver, f"{run.url}runs/{run_id}/groups?file={list(run.library.runs[run_id].files)[-1]}")
     for key in ("j", Keys.ARROW_DOWN, "j", "k"):
         press(driver, key)
     assert driver.switch_to.active_element.text == "heat apple number 0."
@@ -328,14 +338,14 @@ def test_everything_is_reached_with_keys(driver: Any, run: Serving) -> None:
 
 
 def test_a_deep_link_opens_at_its_step(driver: Any, run: Serving) -> None:
-    driver.get(group_url(run) + "#s2-3")
+    visit(driver, group_url(run) + "#s2-3")
     row = driver.find_element("css selector", "#sibling-2 tr.is-now")
     assert row.get_attribute("data-step") == "3" and row.is_displayed()
 
 
 def test_lists_follow_what_is_written(driver: Any, run: Serving, run_folder: Path) -> None:
     run_id = next(iter(run.library.runs))
-    driver.get(f"{run.url}runs/{run_id}/groups?sort=won")
+    visit(driver, f"{run.url}runs/{run_id}/groups?sort=won")
     press(driver, "j")
     cursor = driver.switch_to.active_element.get_attribute("href")
     count = driver.find_element("id", "count")
@@ -352,7 +362,7 @@ def test_lists_follow_what_is_written(driver: Any, run: Serving, run_folder: Pat
     wait(lambda: "67 groups" in count.text)
     assert driver.switch_to.active_element.get_attribute("href") == cursor
     write_groups(run_folder / "rollouts" / "000030.jsonl", [late])
-    driver.get(f"{run.url}runs/{run_id}")
+    visit(driver, f"{run.url}runs/{run_id}")
     wait(lambda: driver.find_elements("link text", "iteration 30"))
     wait(lambda: driver.find_elements("css selector", "svg[aria-label^='success: 21 values, from 0.025 to 1;']"))
     no_complaints(driver)
@@ -361,7 +371,7 @@ def test_lists_follow_what_is_written(driver: Any, run: Serving, run_folder: Pat
 def test_hostile_texts_do_nothing(driver: Any, tmp_path: Path) -> None:
     path = write(tmp_path / "hostile.jsonl", hostile(), hostile())
     with serving(path) as one:
-        driver.get(one.url)
+        visit(driver, one.url)
         driver.find_element("css selector", "[data-row]").click()
         wait(lambda: driver.find_elements("css selector", "#lines path"))
         for fold in driver.find_elements("css selector", ".lane summary")[:40]:
@@ -377,7 +387,7 @@ def test_hostile_texts_do_nothing(driver: Any, tmp_path: Path) -> None:
         saved.write_bytes(one.client.get(group_url(one)[len(one.url) - 1 :] + "/export.html").data)
         for page in (None, saved.as_uri()):
             if page:
-                driver.get(page)
+                visit(driver, page)
                 wait(lambda: driver.find_elements("css selector", "#lines path"))
             assert driver.execute_script("return window.pwned === undefined && document.images.length === 0")
             no_complaints(driver)
@@ -389,12 +399,12 @@ def test_a_group_that_cannot_be_compared_says_why_and_shows_the_rest(driver: Any
         rollout.steps *= 150
     empty.rollouts = []
     with serving(write(tmp_path / "large.jsonl", large, empty)) as one:
-        driver.get(group_url(one))
+        visit(driver, group_url(one))
         assert "too large to be compared on the spot" in driver.find_element("id", "status").text
         assert len(driver.find_elements("css selector", ".lane tbody tr")) == 2250
         press(driver, "j")
         assert driver.current_url.endswith("#s0-1")
-        driver.get(group_url(one, 2))
+        visit(driver, group_url(one, 2))
         assert "This group has no rollouts." in driver.find_element("id", "lanes").text
         no_complaints(driver)
 
@@ -408,7 +418,7 @@ def test_pages_fit_their_window_and_need_nothing_from_outside(
     prefer(driver, scheme)
     run_id = next(iter(run.library.runs))
     for url in (f"{run.url}runs/{run_id}", f"{run.url}runs/{run_id}/groups", group_url(run), f"{run.url}nothing"):
-        driver.get(url)
+        visit(driver, url)
         assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth"), url
         loaded = driver.execute_script("return performance.getEntriesByType('resource').map((entry) => entry.name)")
         assert loaded and all(name.startswith(run.url) for name in loaded)

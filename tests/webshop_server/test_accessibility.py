@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.axe import serious_faults
-from tests.chromium import DESKTOP, NEEDS_CHROMIUM, PHONE, chromium, prefer, resize
+from tests.chromium import DESKTOP, NEEDS_CHROMIUM, PHONE, chromium, prefer, resize, visit
 from tests.webshop_server.oddities import ODD_RECORDS
 from tests.webshop_server.serving import serving
 from tests.webshop_server.stock import build
@@ -47,7 +47,7 @@ def test_pages_have_no_serious_fault(browser: Any, tmp_path: Path, scheme: str, 
     faults = {}
     with serving(Shop(build(tmp_path / "odd", ODD_RECORDS), show_attributes=True)) as server:
         for name, (kind, path) in PAGES.items():
-            browser.get(f"http://127.0.0.1:{server.port}/{path}")
+            visit(browser, f"http://127.0.0.1:{server.port}/{path}")
             assert browser.execute_script("return document.body.className") == f"page-{kind}"
             faults[name] = serious_faults(browser)
     assert faults == {name: [] for name in PAGES}

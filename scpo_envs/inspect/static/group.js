@@ -203,14 +203,15 @@ function bringIntoView() {
   }
   if (cursor.step === null) return;
   const row = steps(cursor.sibling)[cursor.step];
-  scrollTo(lane === reference ? reference : lanes, row);
+  showRow(lane === reference ? reference : lanes, row);
   const match = matchOf(cursor.sibling);
   if (!match || !reference) return;
   const target = rowOf(reference, match.position[cursor.step]);
   reference.scrollTop += target.getBoundingClientRect().top - row.getBoundingClientRect().top;
 }
 
-function scrollTo(scroller, row) {
+/** Scrolls until a row stands below the sticky heads. */
+function showRow(scroller, row) {
   const [frame, at] = [scroller.getBoundingClientRect(), row.getBoundingClientRect()];
   const head = row.closest("table").querySelector("thead th").getBoundingClientRect().bottom;
   const bottom = frame.top + scroller.clientHeight;
@@ -263,7 +264,7 @@ async function recompute(ownThreshold = false) {
   const chosen = query(form);
   if (ownThreshold) chosen.delete("lam"); // another matcher, another threshold: its own
   for (const slider of form.querySelectorAll("input[type=range]")) {
-    const value = slider.name === "lam" && !url ? keptResult(Number(slider.value)).options.lam : slider.value;
+    const value = slider.name === "lam" && !url ? keptResult(Number(slider.value)).options.lam : valueOf(slider);
     document.getElementById(`${slider.id}-value`).textContent = value;
   }
   if (!url) {
@@ -287,8 +288,9 @@ async function recompute(ownThreshold = false) {
 }
 
 function showThreshold() {
-  if (result) form.elements.lam.value = result.options.lam;
-  document.getElementById("lam-value").textContent = result ? result.options.lam : form.elements.lam.value;
+  const slider = form.elements.lam;
+  if (result) slider.value = slider.dataset.exact = result.options.lam;
+  document.getElementById("lam-value").textContent = valueOf(slider);
 }
 
 /** Settings that differ from those of the page become part of its address, and of what is saved. */
@@ -302,6 +304,7 @@ function remember(chosen) {
 form.addEventListener("submit", (event) => event.preventDefault());
 let waiting = 0;
 function recomputeSoon(event) {
+  delete event.target.dataset.exact;
   clearTimeout(waiting);
   waiting = setTimeout(recompute, url ? 60 : 0, event.target.name === "matcher");
 }

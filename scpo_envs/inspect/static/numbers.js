@@ -25,9 +25,15 @@ function largest(values) {
   return values.flat(Infinity).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 }
 
+/** What a slider stands for: until it is moved, a value that may lie between its stops. */
+function valueOf(slider) {
+  return slider.dataset.exact ?? slider.value;
+}
+
 function query(form) {
   const chosen = new URLSearchParams();
   for (const [name, value] of new FormData(form)) chosen.set(name, value);
+  for (const slider of form.querySelectorAll("input[type=range]")) chosen.set(slider.name, valueOf(slider));
   return chosen;
 }
 
