@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -132,12 +133,15 @@ class Page:
 class TextSearch:
     """Remembers which groups hold which text, so that a search goes on from request to request.
 
+    Safe to share between threads: at worst two of them read the same group.
+
     Args:
         texts: Texts remembered; the one that was longest not asked for goes first.
     """
 
     def __init__(self, texts: int = 8) -> None:
         self._texts = texts
+        self._lock = threading.Lock()
         self._known: dict[str, dict[tuple[str, int, int], bool]] = {}
 
     def page(self, found: Sequence[Found], text: str, number: int, seconds: float = SEARCH_SECONDS) -> Page:
@@ -166,10 +170,11 @@ class TextSearch:
         if not text:
             yield from ((item, True) for item in found)
             return
-        known = self._known.pop(text.casefold(), {})
-        self._known[text.casefold()] = known
-        while len(self._known) > self._texts:
-            del self._known[next(iter(self._known))]
+        with self._lock:
+            known = self._known.pop(text.casefold(), {})
+            self._known[text.casefold()] = known
+            while len(self._known) > self._texts:
+                del self._known[next(iter(self._known))]
         end = time.monotonic() + seconds
         for item in found:
             key = (item.file_id, item.file.generation, item.entry.line)
