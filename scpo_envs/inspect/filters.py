@@ -161,7 +161,7 @@ class TextSearch:
             searched += 1
             if holds:
                 hits.append(item)
-            if len(hits) > last and time.monotonic() > start + COUNT_SECONDS:
+            if text and len(hits) > last and time.monotonic() > start + COUNT_SECONDS:
                 break
         return Page(hits[first:last], number, len(hits), searched, len(found))
 
