@@ -124,7 +124,9 @@ def test_a_fresh_environment_has_every_command_and_names_the_missing_extra(insta
     assert "pip install 'scpo-envs[train]'" in done.stderr
 
 
-def test_a_fresh_environment_finds_the_bundled_recipes(installed: Path, tmp_path: Path) -> None:
+def test_a_fresh_environment_finds_the_bundled_recipes(installed: Path, wheel: Path, tmp_path: Path) -> None:
     code = "import json; from scpo_agents.recipe import bundled_recipes; print(json.dumps(sorted(bundled_recipes())))"
     found = json.loads(call(installed / "python", "-c", code, cwd=tmp_path))
-    assert found == sorted(path.stem for path in (ROOT / "agents" / "recipes").glob("*.yaml"))
+    shipped = [Path(name) for name in zipfile.ZipFile(wheel).namelist() if name.startswith("scpo_agents/recipes/")]
+    assert found == sorted(path.stem for path in shipped)
+    assert "alfworld-scorer-scpo" in found
