@@ -285,8 +285,14 @@ class _Fields:
             if default is _REQUIRED:
                 raise RolloutFormatError(f"field '{self.where}{name}' is missing")
             return {} if kind is dict else default
-        if kind is float and isinstance(value, int) and not isinstance(value, bool):
-            return float(value)
+        if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+            try:
+                number = float(value)
+            except OverflowError:
+                number = math.inf
+            if math.isinf(number):  # JSON's 1e999 is one, too
+                raise RolloutFormatError(f"field '{self.where}{name}' is too large a number: {value!s:.20}...")
+            return number
         if not isinstance(value, kind):
             raise RolloutFormatError(f"field '{self.where}{name}' must be {kind.__name__}, not {value!r:.60}")
         return value

@@ -125,6 +125,7 @@ def test_what_json_has_no_form_for_is_refused() -> None:
         ({"task": 3}, "field 'task' must be str, not 3"),
         ({"success_reward": "1"}, "field 'success_reward' must be float, not '1'"),
         ({"success_reward": True}, "field 'success_reward' must be float, not True"),
+        ({"success_reward": 10**400}, f"field 'success_reward' is too large a number: 1{'0' * 19}..."),
         ({"rollouts": {}}, "field 'rollouts' must be list, not {}"),
         ({"rollouts": [3]}, r"rollouts[0] must be an object, not 3"),
         ({"rollouts": [{"won": 1, "steps": []}]}, "field 'rollouts[0].won' must be bool, not 1"),
@@ -149,6 +150,12 @@ def test_a_wrong_field_is_named(change: dict[str, Any], message: str) -> None:
 def test_what_is_no_object_is_refused(line: str) -> None:
     with pytest.raises(RolloutFormatError):
         RolloutGroup.from_json(line)
+
+
+def test_a_number_beyond_floats_is_refused() -> None:
+    line = json.dumps({"schema": SCHEMA, "task": "t", "success_reward": 5, "rollouts": []})
+    with pytest.raises(RolloutFormatError, match="'success_reward' is too large a number"):
+        RolloutGroup.from_json(line.replace("5", "1e999"))
 
 
 @given(groups, st.data())

@@ -154,7 +154,7 @@ class GroupFile:
         self.revision += 1
         try:
             self.entries.append(_entry(RolloutGroup.from_json(raw.decode()), self._lines, offset, len(raw)))
-        except (RolloutFormatError, UnicodeDecodeError, OverflowError) as error:
+        except (RolloutFormatError, UnicodeDecodeError) as error:
             self.damaged.append((self._lines, str(error)[:200]))
 
     def _was_replaced(self, file: BinaryIO, size: int) -> bool:
