@@ -26,6 +26,5 @@ evaluate: {every: 0}
 def test_two_processes_have_the_losses_of_one(tmp_path: Path) -> None:
     alone, together = measured_alone_and_together(RECIPE, tmp_path)
     assert [line["iteration"] for line in alone] == [1, 2]
-    compare(
-        alone, together, rel=0.03
-    )  # Adam's first steps make much of little: what is nearly zero is known to some digits
+    # Adam's first steps make much of little, so what is nearly zero agrees in its first digits
+    compare(alone, together, rel=0.03)
