@@ -30,6 +30,7 @@ def report(
     world: Literal["alfworld", "webshop"] = "alfworld",
     out: Path = Path("runs/ablation"),
     against: str = "gigpo",
+    methods: tuple[str, ...] = (),
     svg: Path | None = None,
 ) -> int:
     """Print what the complete runs in a world show, and draw it.
@@ -38,9 +39,11 @@ def report(
         world: Where.
         out: Folder of all runs.
         against: The method that the others are compared with, seed by seed.
+        methods: Only these; all by default.
         svg: Where to draw the curves.
     """
     results = [json.loads(path.read_text()) for path in sorted((out / world).rglob("result.json"))]
+    results = [result for result in results if not methods or result["method"] in methods]
     if not results:
         raise SystemExit(f"no run in {world} is complete in {out}")
     by_method: dict[str, dict[int, dict[str, Any]]] = defaultdict(dict)

@@ -98,6 +98,9 @@ def test_the_report_ranks_by_area_and_draws(tmp_path: Path, capsys: pytest.Captu
     assert "gigpo 0.50 (3 runs)" in labels
     assert "0.4k" in labels
 
+    ablation_report.report(out=tmp_path, methods=("gigpo",))
+    assert "scpo" not in capsys.readouterr().out
+
 
 def test_a_report_of_nothing_says_so(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="no run in alfworld is complete"):
