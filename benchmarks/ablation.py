@@ -175,6 +175,7 @@ def run(
     env_steps: int = 100_000,
     evaluate_every: int = 8,
     seeds: int | None = None,
+    worlds: tuple[World, ...] = (),
     methods: tuple[str, ...] = (),
 ) -> int:
     """Train what is left of a stage.
@@ -186,9 +187,10 @@ def run(
         env_steps: Budget of a run.
         evaluate_every: Iterations between evaluations, in all games of the unseen split.
         seeds: Fewer seeds than the stage has.
+        worlds: Fewer worlds than the stage has.
         methods: Fewer methods than the stage has.
     """
-    worlds, all_methods, all_seeds = STAGES[stage]
+    all_worlds, all_methods, all_seeds = STAGES[stage]
     if unknown := set(methods) - set(all_methods):
         raise ValueError(f"stage {stage} has no method {', '.join(sorted(unknown))}; it has {', '.join(all_methods)}")
     runs = [
@@ -202,7 +204,8 @@ def run(
             evaluate_every=evaluate_every,
             start=_warm_start(out) if world == "alfworld" else None,
         )
-        for world in worlds
+        for world in all_worlds
+        if not worlds or world in worlds
         for seed in range(seeds or all_seeds)  # seeds outermost, so that what is there can be compared in pairs
         for method in (methods or all_methods)
     ]
