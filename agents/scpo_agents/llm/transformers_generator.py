@@ -87,13 +87,20 @@ class TransformersGenerator:
     def _prepare(self, requests: Sequence[Request]) -> tuple[Rows, list[Request], list[list[int]]]:
         """A row for each request, the requests in the rows' order, and what each has yet to read, at least a token."""
         places, rows = self._read.pop(requests[0].key // self._parallel, ({}, None))
-        old = sorted((one for one in requests if one.key in places), key=lambda one: places[one.key])
-        new = [one for one in requests if one.key not in places]
+        common = {
+            one.key: _common(rows.texts[places[one.key]], one.prompt)
+            for one in requests
+            if rows is not None and one.key in places
+        }
+        # a prompt that is mostly new is read apart: beside others' few tokens it would make a wide batch
+        old = [one for one in requests if 2 * common.get(one.key, 0) >= len(one.prompt)]
+        old.sort(key=lambda one: places[one.key])
+        new = [one for one in requests if 2 * common.get(one.key, 0) < len(one.prompt)]
         parts = []
         if rows is not None and old:
             kept = rows if len(old) == len(places) else rows.take([places[one.key] for one in old])
             for row, one in enumerate(old):
-                kept.cut(row, _common(kept.texts[row], one.prompt))
+                kept.cut(row, common[one.key])
             parts.append(kept)
         if new:
             parts.append(self._first([one.prompt for one in new]))

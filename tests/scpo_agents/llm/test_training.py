@@ -124,3 +124,12 @@ def likelihoods(agent: Any, played: Any) -> np.ndarray[Any, Any]:
                 for decision in rollout
             ]
         )
+
+
+def test_success_rises_by_reinforcement_alone(tmp_path: Path) -> None:
+    """From random weights, in the toy world, with SCPO."""
+    update = {"lr": 0.005, "minibatch": 256, "micro_batch": 256, "entropy": 0.0}
+    sections: dict[str, Any] = {"groups": {"tasks": 8, "siblings": 8}, "evaluate": {"every": 0}}
+    trainer(config(tmp_path, iterations=25, update=update, **sections)).run()
+    success = [line["success"] for line in read_metrics(tmp_path / METRICS)]
+    assert np.mean(success[-5:]) > np.mean(success[:2]) + 0.1, success
