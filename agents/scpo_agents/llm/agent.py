@@ -15,7 +15,7 @@ from scpo_agents.llm.config import LLMConfig
 from scpo_agents.llm.context import CONTEXTS, Chat
 from scpo_agents.llm.decision import LLMDecision
 from scpo_agents.llm.generator import Generator
-from scpo_agents.llm.model import LanguageModel, load_weights, make_model, save_model
+from scpo_agents.llm.model import LanguageModel, load_weights, make_model, read_tokenizer, save_model
 from scpo_agents.llm.player import LLMPlayer
 from scpo_agents.llm.scoring import score
 from scpo_agents.llm.transformers_generator import TransformersGenerator
@@ -94,9 +94,7 @@ class LLMAgent:
         Raises:
             ValueError: It is damaged, of another size, or has another vocabulary.
         """
-        from transformers import AutoTokenizer
-
-        if AutoTokenizer.from_pretrained(str(folder / _FOLDER)).get_vocab() != self.tokenizer.get_vocab():
+        if read_tokenizer(folder / _FOLDER).get_vocab() != self.tokenizer.get_vocab():
             raise ValueError("its vocabulary is another one")
         load_weights(folder / _FOLDER, self.model)
 

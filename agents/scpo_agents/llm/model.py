@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import json
 import os
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from transformers import PreTrainedTokenizerBase
 
+_PLAIN_TOKENIZERS = ("PreTrainedTokenizerFast", "TokenizersBackend")  # what their one class was and is called
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
@@ -151,7 +153,7 @@ def make_model(
         ValueError: The model is of a kind that cannot be used.
     """
     try:
-        import transformers
+        import transformers  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("the language-model agent", "llm") from error
     device = choose_device(config)
@@ -165,7 +167,7 @@ def make_model(
             module = _scratch_module(config, tokenizer)
         else:
             source = str(whole or config.model)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder or config.model))
+            tokenizer = read_tokenizer(folder or config.model)
             module = _pretrained(source, config, dtype if config.lora_rank else torch.float32)
         _check_kind(module.config, config)
         if config.lora_rank:
@@ -177,6 +179,20 @@ def make_model(
         enable({"use_reentrant": False})
     module.train(config.checkpointing)  # there is no dropout left; only checkpointing asks for the mode
     return LanguageModel(module, dtype=dtype, temperature=config.temperature), tokenizer
+
+
+def read_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
+    """The tokenizer of a hub model or a folder, as it was saved.
+
+    `AutoTokenizer` goes by the model's type, and would split words from scratch as Qwen2 does.
+    """
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    settings = Path(source) / "tokenizer_config.json"
+    plain = settings.exists() and json.loads(settings.read_text()).get("tokenizer_class") in _PLAIN_TOKENIZERS
+    kind: Any = PreTrainedTokenizerFast if plain else AutoTokenizer
+    tokenizer: PreTrainedTokenizerBase = kind.from_pretrained(str(source))
+    return tokenizer
 
 
 def _pretrained(source: str, config: LLMConfig, dtype: torch.dtype) -> Any:
@@ -193,10 +209,7 @@ def _pretrained(source: str, config: LLMConfig, dtype: torch.dtype) -> Any:
 
 def _scratch_tokenizer(config: LLMConfig, folder: Path | None) -> PreTrainedTokenizerBase:
     if folder is not None:
-        from transformers import AutoTokenizer
-
-        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(str(folder))
-        return tokenizer
+        return read_tokenizer(folder)
     if not config.words:
         raise ValueError(
             "agent.model='scratch' makes its vocabulary from environments: name them, such as "

@@ -156,6 +156,7 @@ PEFT = pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing. is depreca
 @pytest.mark.parametrize("rank", [0, 4])
 def test_what_is_saved_is_loaded_and_a_reference_is_frozen(toy: str, tmp_path: Path, rank: int) -> None:
     agent = make_agent(reply="choose", lora_rank=rank)
+    words = make_agent()
     change(agent, 0.01)
     agent.save(tmp_path)
     reference = agent.reference()
@@ -169,19 +170,22 @@ def test_what_is_saved_is_loaded_and_a_reference_is_frozen(toy: str, tmp_path: P
     for other in (agent, restored):
         torch.testing.assert_close(other.score(own).log_probs.detach(), kept, atol=1e-6, rtol=1e-6)
         assert any(parameter.requires_grad for parameter in other.module.parameters())
+        for text in ("open vault", "Task: go to кухня.<|reply|>", "zebra-7 <action>take 図書館 1</action>"):
+            assert other.chat.encode(text) == words.chat.encode(text)
 
 
 def test_a_folder_is_a_model_that_anyone_can_read(toy: str, tmp_path: Path) -> None:
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
     agent = make_agent()
     agent.save(tmp_path)
     model = AutoModelForCausalLM.from_pretrained(tmp_path / "model")
-    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "model")
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(tmp_path / "model")
     ids = torch.tensor([tokenizer("open the vault")["input_ids"]])
     torch.testing.assert_close(model(ids).logits, agent.module(ids).logits)
     again = make_agent(model=str(tmp_path / "model"), words=())
     assert torch.equal(again.module(ids).logits, agent.module(ids).logits)
+    assert again.chat.encode("open the vault") == ids[0].tolist() == agent.chat.encode("open the vault")
 
 
 def test_weights_that_do_not_fit_are_refused(toy: str, tmp_path: Path) -> None:
