@@ -16,7 +16,13 @@ from scpo_envs.errors import MissingExtraError
 from scpo_envs.inspect.server import Server
 from scpo_envs.rollouts import Rollout, RolloutGroup, Step, write_groups
 
-CODE = "import sys, tyro; from scpo_envs.commands.inspect import inspect; sys.exit(tyro.cli(inspect))"
+# a shell's background jobs, and their children, ignore Ctrl-C: here it is wanted
+CODE = """
+import signal, sys, tyro
+from scpo_envs.commands.inspect import inspect
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(tyro.cli(inspect))
+"""
 
 
 @pytest.fixture
@@ -39,7 +45,10 @@ def test_it_says_where_it_is_and_ends_with_ctrl_c(rollouts: Path) -> None:
         with urllib.request.urlopen(url[1]) as answer:
             assert b"<h1>Groups</h1>" in answer.read()
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        try:
+            assert process.wait(20) == 0
+        finally:
+            process.kill()
         assert process.stderr.read() == ""
 
 
