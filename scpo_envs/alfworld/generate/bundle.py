@@ -56,6 +56,7 @@ def write_archive(path: str | os.PathLike[str], records: Iterable[GameRecord]) -
         ValueError: An id comes twice.
     """
     path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.partial")
     hashes: dict[str, str] = {}
     layouts: set[str] = set()

@@ -37,10 +37,10 @@ def test_the_whole_bundle_is_made_anew(tmp_path: Path) -> None:
         assert all(new.read(name) == old.read(name) for name in old.namelist())
 
 
-def test_equal_games_give_equal_archives(tmp_path: Path) -> None:
+def test_equal_games_give_equal_archives_in_a_folder_made_for_them(tmp_path: Path) -> None:
     for name in ("one.zip", "two.zip"):
-        write_archive(tmp_path / name, generate_games(seed=5, count=6))
-    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+        write_archive(tmp_path / "new" / name, generate_games(seed=5, count=6))
+    assert (tmp_path / "new" / "one.zip").read_bytes() == (tmp_path / "new" / "two.zip").read_bytes()
 
 
 def test_an_archive_can_hold_games_of_several_seeds_and_splits(tmp_path: Path) -> None:
