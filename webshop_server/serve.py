@@ -91,9 +91,10 @@ class Server:
         self._drain()
 
     def stop(self) -> None:
-        """Make `run` end when all requests are answered. Safe in a signal handler."""
-        self._stopping = True
-        self._server.pull_trigger()
+        """Make `run` end when all requests are answered. Safe in a signal handler and from another thread."""
+        if not self._stopping:
+            self._server.pull_trigger()  # before it is said: whoever sees that the server stops may close the pipe
+            self._stopping = True
 
     def _turn(self, seconds: float) -> None:
         """Handle what the sockets have to say, waiting for it at most so long."""

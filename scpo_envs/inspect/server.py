@@ -66,5 +66,6 @@ class Server:
 
     def close(self) -> None:
         """Make `run` end; where it has not begun, it then ends at once and gives up the port."""
-        self._stop.set()
-        self._server.pull_trigger()
+        if not self._stop.is_set():
+            self._server.pull_trigger()  # before it is said: whoever sees that the server stops may close the pipe
+            self._stop.set()

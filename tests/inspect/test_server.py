@@ -48,3 +48,4 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
         Server(create_app(library), library, 99999)
     first.close()
     first.run()
+    first.close()  # once more, when all is closed

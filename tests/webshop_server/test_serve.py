@@ -51,6 +51,18 @@ def test_a_server_listens_on_this_machine_alone_unless_told_otherwise(server: Se
     assert get(server.port).status == 200
 
 
+def test_a_stop_wakes_the_server_before_its_end_can_close_what_it_is_woken_by(
+    stock: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Server(create_app(Shop(stock)), port=0)
+    seen: list[bool] = []
+    monkeypatch.setattr(server._server, "pull_trigger", lambda: seen.append(server._stopping))
+    server.stop()
+    server.run()
+    server.stop()  # once more, when all is closed
+    assert seen == [False]
+
+
 def test_a_port_in_use_is_an_error_that_names_it(server: Server, stock: Catalogue) -> None:
     with pytest.raises(OSError, match=f"cannot listen on 127.0.0.1 port {server.port}: Address already in use"):
         Server(create_app(Shop(stock)), port=server.port)
