@@ -13,6 +13,7 @@ import functools
 import importlib.util
 import inspect
 import io
+import multiprocessing
 import re
 import shlex
 import subprocess
@@ -88,9 +89,12 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[types
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setattr(gymnasium.envs.registration, "registry", gymnasium.registry.copy())
     estimators = dict(ESTIMATORS)
+    method = multiprocessing.get_start_method()
+    multiprocessing.set_start_method("fork", force=True)  # torchrl, once imported, has made it "spawn"
     module = types.ModuleType("my_package")
     monkeypatch.setitem(sys.modules, "my_package", module)
     yield module
+    multiprocessing.set_start_method(method, force=True)
     for added in ESTIMATORS.keys() - estimators.keys():
         ESTIMATORS.pop(added)
 
