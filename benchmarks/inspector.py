@@ -24,7 +24,7 @@ from rich.table import Table
 
 import scpo_envs
 from scpo_envs.inspect.app import create_app
-from scpo_envs.inspect.library import Library
+from scpo_envs.inspect.runs import Library
 from scpo_envs.policies import collect, make_policy
 from scpo_envs.rollouts import RolloutGroup
 from scpo_envs.wrappers import ScpoReward

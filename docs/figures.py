@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from scpo_envs.inspect.app import create_app
-from scpo_envs.inspect.library import Library
+from scpo_envs.inspect.runs import Library
 from scpo_envs.rollouts import RolloutGroup, write_groups
 
 DOCS = Path(__file__).parent

@@ -40,8 +40,8 @@ def inspect(
         if error.name not in ("flask", "jinja2", "markupsafe", "waitress", "werkzeug"):
             raise
         raise MissingExtraError("scpo inspect", "server") from error
-    from scpo_envs.inspect.library import Library
     from scpo_envs.inspect.matchers import load_models
+    from scpo_envs.inspect.runs import Library
 
     library = Library(path)
     server = Server(create_app(library, load_models(embedding, cross_encoder, onnx)), library, port)

@@ -7,6 +7,6 @@ file of its own. Needs the extra `server`, which is imported with `scpo_envs.ins
 from __future__ import annotations
 
 from scpo_envs.inspect.index import Entry, GroupFile
-from scpo_envs.inspect.library import Library, Run
+from scpo_envs.inspect.runs import Library, Run
 
 __all__ = ["Entry", "GroupFile", "Library", "Run"]

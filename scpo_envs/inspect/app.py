@@ -18,9 +18,9 @@ from scpo_envs.errors import RolloutFormatError
 from scpo_envs.inspect import curves, filters
 from scpo_envs.inspect.export import export_page
 from scpo_envs.inspect.filters import Filter, Found, TextSearch
-from scpo_envs.inspect.library import METRICS, Library, Run
 from scpo_envs.inspect.matchers import DEFAULT, offers
 from scpo_envs.inspect.recompute import Options, Recomputer
+from scpo_envs.inspect.runs import METRICS, Library, Run
 from scpo_envs.inspect.view import GroupView, signed
 from scpo_envs.rollouts import RolloutGroup
 

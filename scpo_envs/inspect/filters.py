@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from scpo_envs.errors import RolloutFormatError
 from scpo_envs.inspect.index import Entry, GroupFile
-from scpo_envs.inspect.library import Run
+from scpo_envs.inspect.runs import Run
 from scpo_envs.rollouts import RolloutGroup
 
 PAGE_SIZE = 50

@@ -10,7 +10,7 @@ from flask import Flask
 from waitress import wasyncore
 from waitress.server import create_server
 
-from scpo_envs.inspect.library import Library
+from scpo_envs.inspect.runs import Library
 
 
 class Server:

@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from scpo_envs.inspect.app import create_app
-from scpo_envs.inspect.library import Library, Run
+from scpo_envs.inspect.runs import Library, Run
 from tests.inspect.groups import hostile, many, shaped, worked, write
 
 Open = Callable[..., "Inspected"]

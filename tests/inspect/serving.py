@@ -11,7 +11,7 @@ from pathlib import Path
 from flask.testing import FlaskClient
 
 from scpo_envs.inspect.app import create_app
-from scpo_envs.inspect.library import Library
+from scpo_envs.inspect.runs import Library
 from scpo_envs.inspect.server import Server
 
 

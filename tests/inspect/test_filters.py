@@ -6,7 +6,7 @@ import pytest
 
 from scpo_envs.inspect.filters import Filter, Found, TextSearch, holds_text
 from scpo_envs.inspect.index import GroupFile
-from scpo_envs.inspect.library import Run
+from scpo_envs.inspect.runs import Run
 from tests.inspect.groups import HOSTILE, hostile, many, worked, write
 
 

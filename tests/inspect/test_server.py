@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scpo_envs.inspect.app import create_app
-from scpo_envs.inspect.library import Library
+from scpo_envs.inspect.runs import Library
 from scpo_envs.inspect.server import Server
 from scpo_envs.rollouts import write_groups
 from tests.inspect.groups import many, worked, write

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scpo_envs.inspect.library import Library
+from scpo_envs.inspect.runs import Library
 from tests.inspect.groups import many, worked, write
 
 
