@@ -1,7 +1,8 @@
 """The shop of a server, on its site, in Chromium: forms filled in, buttons, links and labels clicked, pages read.
 
 What is read off a page equals what the shop says in process: the site's text nodes are the page's (see
-`webshop_server.html`). Since an address says where a session is, a step that fails is repeated from the page before it.
+`webshop_server.html`). Since an address says where a session is, a step that fails is repeated from the page before it;
+a purchase that reached the server before it failed is found there, and not made again.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ const found = [
   ...named("a.product-link", (e) => e.textContent.toLowerCase()),
   ...radios.map((e) => e.labels[0]),
 ][0];
-found.scrollIntoView({block: "center"});
-return found;
+found?.scrollIntoView({block: "center"});
+return found ?? null;
 """
 
 
@@ -138,7 +139,7 @@ class BrowserShop:
         try:
             wanted = read_action(
                 action,
-                done=page.reward is not None,
+                done=page.is_done,
                 has_search_bar=page.body.has_search_bar,
                 clickables=page.body.targets,
                 quirks=self._quirks,
@@ -148,10 +149,8 @@ class BrowserShop:
         self._page = self._state = None  # until it is known where the step leads
         for attempt in range(self._retries + 1):
             try:
-                if attempt:
-                    self._quit()
-                    self._open(path_of(state))
-                self._act(wanted, page, state)
+                if attempt == 0 or not self._reopened(state).is_done:
+                    self._act(wanted, page, state)
                 return self._look(state)
             except ShopUnavailableError:  # the site has answered, and would answer so again
                 raise
@@ -197,6 +196,11 @@ class BrowserShop:
                 problem = error
         raise self._failed(problem)
 
+    def _reopened(self, state: ShopState) -> _PageInBrowser:
+        """The page of a state in a new browser; the done page, if a purchase has ended the session."""
+        self._quit()
+        return self._open(path_of(state))
+
     def _act(self, action: Action, page: _PageInBrowser, state: ShopState) -> None:
         verb, argument = action
         if verb == "search":
@@ -206,26 +210,29 @@ class BrowserShop:
                 self._open(path_of(state._replace(page="results", query=argument, number=1)))
             return
         group = page.group_to_choose(argument, quirks=self._quirks)
-        self._click(self._driver.execute_script(_FIND, argument, group))
+        self._click(argument, group)
 
     def _search(self, query: str) -> None:
         """Fill the search bar, by script since drivers cannot type all of Unicode, and click the button."""
         self._driver.execute_script("document.querySelector('#search_input').value = arguments[0]", query)
-        self._click(self._driver.execute_script(_FIND, "search", ""))
+        self._click("search", "")
 
-    def _click(self, element: WebElement) -> None:
-        """Click what leads to another page, and wait for that."""
+    def _click(self, text: str, group: str) -> None:
+        """Click what leads to another page, a button, a link or the label of an option, and wait for that page."""
+        element: WebElement | None = self._driver.execute_script(_FIND, text, group)
+        if element is None:
+            raise WebDriverException(f"{self._driver.current_url} has nothing named {text!r} to click")
         root = self._driver.find_element("css selector", "html")
         element.click()
         wait = WebDriverWait(self._driver, self._timeout, poll_frequency=_POLL)
         wait.until(expected_conditions.staleness_of(root))
         wait.until(lambda driver: driver.execute_script("return document.readyState") == "complete")
 
-    def _open(self, path: str) -> None:
+    def _open(self, path: str) -> _PageInBrowser:
         if self._driver is None:
             self._driver = _start_browser(self._programs, self._base, self._timeout)
         self._driver.get(self._base + path)
-        self._check(self._driver.execute_script(_READ_PAGE, False))
+        return self._check(self._driver.execute_script(_READ_PAGE, False))
 
     def _quit(self) -> None:
         if self._driver is not None:
@@ -281,16 +288,21 @@ class _PageInBrowser:
         self._parts = {name.replace("-", "_"): json.loads(value) for name, value in _dashed(read["parts"]).items()}
         self._html: str | None = read["html"]
 
+    @property
+    def is_done(self) -> bool:
+        """Whether it is the page after a purchase."""
+        return self.reward is not None
+
     def visit(self, mode: ObservationMode, *, invalid_reason: str | None = None) -> Visit:
         """What the shopper sees, and what the step that led here was worth."""
-        acted = invalid_reason is None and self.reward is not None
+        acted = invalid_reason is None and self.is_done
         return Visit(
             observation=self._observation(mode),
             url=self.url,
             has_search_bar=self.body.has_search_bar,
             clickables=self.body.clickables,
             reward=float(self.reward or 0.0) if acted else 0.0,
-            done=self.reward is not None,
+            done=self.is_done,
             invalid_reason=invalid_reason,
             parts=self._parts if acted else {},
         )

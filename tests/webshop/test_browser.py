@@ -208,6 +208,48 @@ def test_a_browser_that_dies_is_replaced_and_the_session_goes_on(server: Server,
         raise AssertionError("the browser still runs")
 
 
+@pytest.mark.parametrize("quirks", [False, True], ids=["strict", "quirks"])
+def test_a_step_that_arrived_before_the_browser_died_has_its_page(
+    odd: Catalogue, monkeypatch: pytest.MonkeyPatch, quirks: bool
+) -> None:
+    """Whatever the step was; above all a purchase, which ends the session, so that there is no way back."""
+    shop = Shop(odd, show_attributes=True, quirks=quirks)
+    with serving(shop) as server:
+        browser = browser_at(server, quirks=quirks)
+        act = BrowserShop._act
+        deaths = []
+
+        def act_and_die(self: BrowserShop, *step: Any) -> None:
+            act(self, *step)
+            if not deaths:
+                deaths.append(step)
+                os.kill(self._driver.service.process.pid, signal.SIGKILL)
+
+        monkeypatch.setattr(BrowserShop, "_act", act_and_die)
+        state = shop.start(0)
+        browser.start(0)
+        for action in ("search[same]", "click[odd0000002]", "click[small]", "click[description]", "click[< prev]"):
+            deaths.clear()
+            state, outcome = shop.step(state, action)
+            assert same(browser.step(action), expected(shop, state, outcome)), action
+        deaths.clear()
+        state, outcome = shop.step(state, "click[buy now]")
+        assert same(browser.step("click[buy now]"), expected(shop, state, outcome))
+        assert deaths
+        browser.close()
+        if not quirks:
+            assert 'webshop_purchases_total{kind="site"} 1' in "\n".join(server._service.metric_lines())
+
+
+def test_what_is_not_there_to_be_clicked_is_named(server: Server) -> None:
+    browser = browser_at(server, retries=0)
+    browser.start(0)
+    browser._driver.execute_script("document.querySelector('.btn').remove()")
+    with pytest.raises(ShopUnavailableError, match="has nothing named 'search' to click"):
+        browser.step("search[shirt]")
+    browser.close()
+
+
 def test_a_server_that_goes_away_truncates_the_episode(odd: Catalogue) -> None:
     with serving(Shop(odd)) as server:
         env = gym.make("SCPO-WebShop-v0", shop=f"browser:http://127.0.0.1:{server.port}", split=None).unwrapped
