@@ -30,7 +30,6 @@ try:
     from selenium import webdriver
     from selenium.common.exceptions import WebDriverException
     from selenium.webdriver.remote.webelement import WebElement
-    from selenium.webdriver.support import expected_conditions
     from selenium.webdriver.support.ui import WebDriverWait
     from urllib3.exceptions import HTTPError
 except ImportError as error:
@@ -75,6 +74,7 @@ const found = [
 found?.scrollIntoView({block: "center"});
 return found ?? null;
 """
+_HAS_ARRIVED = "return !window.leaving && document.readyState === 'complete'"
 
 
 class BrowserShop:
@@ -222,11 +222,11 @@ class BrowserShop:
         element: WebElement | None = self._driver.execute_script(_FIND, text, group)
         if element is None:
             raise WebDriverException(f"{self._driver.current_url} has nothing named {text!r} to click")
-        root = self._driver.find_element("css selector", "html")
+        self._driver.execute_script("window.leaving = true")
         element.click()
+        # Not by the old page's elements going stale: of those the driver at times reports an unknown error.
         wait = WebDriverWait(self._driver, self._timeout, poll_frequency=_POLL)
-        wait.until(expected_conditions.staleness_of(root))
-        wait.until(lambda driver: driver.execute_script("return document.readyState") == "complete")
+        wait.until(lambda driver: driver.execute_script(_HAS_ARRIVED))
 
     def _open(self, path: str) -> _PageInBrowser:
         if self._driver is None:
