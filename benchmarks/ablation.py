@@ -5,7 +5,8 @@
     python benchmarks/ablation.py report --world alfworld --svg docs/images/ablation-alfworld.svg
 
 Stage 1 is ALFWorld from one saved warm start under SCPO, GiGPO, GRPO and the control, 8 seeds. Stage 2 has the
-other methods too, and WebShop from scratch, 4 seeds; what stage 1 has done is not done again.
+other methods too, and WebShop from scratch, 4 seeds; what stage 1 has done is not done again. `--scratch` begins with new
+weights on ALFWorld too, which takes about twice the steps.
 
 What makes it fair: all methods begin with the same weights; run k of every method plays the same sequence of games
 with the same random numbers; the budget is environment steps, not iterations; kinds of tasks are balanced in every
@@ -31,7 +32,7 @@ from zlib import crc32
 
 import numpy as np
 import tyro
-from ablation_report import report  # beside this file
+from ablation_report import SCRATCH, report  # beside this file
 
 from scpo_agents.checkpoint import find_checkpoint
 from scpo_agents.display import Display
@@ -177,6 +178,7 @@ def run(
     seeds: int | None = None,
     worlds: tuple[World, ...] = (),
     methods: tuple[str, ...] = (),
+    scratch: bool = False,
 ) -> int:
     """Train what is left of a stage.
 
@@ -186,9 +188,10 @@ def run(
         jobs: Runs at once.
         env_steps: Budget of a run.
         evaluate_every: Iterations between evaluations, in all games of the unseen split.
-        seeds: Fewer seeds than the stage has.
+        seeds: Fewer seeds than the stage has, or more.
         worlds: Fewer worlds than the stage has.
         methods: Fewer methods than the stage has.
+        scratch: ALFWorld without the warm start; these runs are kept apart, as the world `alfworld-scratch`.
     """
     all_worlds, all_methods, all_seeds = STAGES[stage]
     if unknown := set(methods) - set(all_methods):
@@ -199,10 +202,10 @@ def run(
             method=method,
             seed=seed,
             settings=METHODS[method] | _tuned(out, world, method),
-            out=out / world / method / f"seed-{seed}",
+            out=out / (SCRATCH if scratch and world == "alfworld" else world) / method / f"seed-{seed}",
             env_steps=env_steps,
             evaluate_every=evaluate_every,
-            start=_warm_start(out) if world == "alfworld" else None,
+            start=_warm_start(out) if world == "alfworld" and not scratch else None,
         )
         for world in all_worlds
         if not worlds or world in worlds

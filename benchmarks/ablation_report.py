@@ -19,6 +19,9 @@ Floats = NDArray[np.float64]
 GRID = 41
 """Points at which curves are compared."""
 
+SCRATCH = "alfworld-scratch"
+"""Where ALFWorld's runs without a warm start are kept, beside those with one."""
+
 T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120)
 """97.5 % quantiles of Student's t distribution with 1, 2, ... degrees of freedom; the last serves for more."""
 
@@ -27,7 +30,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#666666", "#cc79a7", "#e69f00", "#5
 
 
 def report(
-    world: Literal["alfworld", "webshop"] = "alfworld",
+    world: Literal["alfworld", "alfworld-scratch", "webshop"] = "alfworld",
     out: Path = Path("runs/ablation"),
     against: str = "gigpo",
     methods: tuple[str, ...] = (),

@@ -121,3 +121,19 @@ def test_an_unknown_method_is_named_before_anything_is_trained(tmp_path: Path) -
     with pytest.raises(ValueError, match="stage 1 has no method rloo; it has scpo, gigpo"):
         ablation.run(stage=1, out=tmp_path, methods=("rloo",))
     assert not list(tmp_path.iterdir())
+
+
+def test_runs_from_scratch_are_kept_apart_from_those_with_a_warm_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned: list[Any] = []
+    monkeypatch.setattr(ablation, "_in_parallel", lambda runs, jobs: planned.extend(runs))
+    monkeypatch.setattr(ablation, "_warm_start", lambda out: out / "warm-start" / "start")
+    ablation.run(stage=2, out=tmp_path, seeds=1, methods=("gigpo",))
+    ablation.run(stage=2, out=tmp_path, seeds=1, methods=("gigpo",), scratch=True)
+    assert [(str(run.out.relative_to(tmp_path)), run.start is None) for run in planned] == [
+        ("alfworld/gigpo/seed-0", False),
+        ("webshop/gigpo/seed-0", True),
+        ("alfworld-scratch/gigpo/seed-0", True),
+        ("webshop/gigpo/seed-0", True),
+    ]
