@@ -5,8 +5,8 @@
     python benchmarks/ablation.py report --world alfworld --svg docs/images/ablation-alfworld.svg
 
 Stage 1 is ALFWorld from one saved warm start under SCPO, GiGPO, GRPO and the control, 8 seeds. Stage 2 has the
-other methods too, and WebShop from scratch, 4 seeds; what stage 1 has done is not done again. `--scratch` begins with new
-weights on ALFWorld too, which takes about twice the steps.
+other methods too, and WebShop from scratch, 4 seeds; what stage 1 has done is not done again. With `--scratch`
+ALFWorld's runs begin with new weights, too, and need about twice the steps.
 
 What makes it fair: all methods begin with the same weights; run k of every method plays the same sequence of games
 with the same random numbers; the budget is environment steps, not iterations; kinds of tasks are balanced in every
