@@ -265,8 +265,15 @@ def tune(
 
 
 def _train(job: Run) -> str:
-    """Carry out a run, or go on with it, or find it done."""
+    """Carry out a run, or go on with it, or find it done.
+
+    Raises:
+        ValueError: It was done with other knobs or another budget.
+    """
     if (job.out / "result.json").exists():
+        done = {key: _result(job)[key] for key in ("settings", "budget")}
+        if done != (asked := {"settings": job.settings, "budget": job.env_steps}):
+            raise ValueError(f"{job.out} was done with {done}, not with {asked}: move it away, or choose another --out")
         return f"{job.out}: done before"
     recipe = Path(__file__).parents[1] / "agents" / "recipes" / f"{job.world}-scorer-scpo.yaml"
     config = load_config(recipe, job.overrides())
