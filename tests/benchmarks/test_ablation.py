@@ -71,7 +71,7 @@ def test_a_run_is_done_once_and_goes_on_where_it_was_broken_off(tmp_path: Path, 
     assert 0 <= result["train_success"] <= 1
     assert ablation._train(whole).endswith("done before")
     for change in ({"env_steps": 51}, {"settings": {"estimator": "scpo", "alpha": 0.25}}):
-        with pytest.raises(ValueError, match="was done with .*'budget': 50.*, not with "):
+        with pytest.raises(ValueError, match=r"was done with .*'budget': 50.*, not with "):
             ablation._train(a_run(whole.out, **change))
 
     ablation._train(a_run(parts.out, env_steps=1))  # what a run leaves that is broken off early
