@@ -169,7 +169,7 @@ class Folder:
         except FileNotFoundError:
             reason = "it has no manifest.json" if self.path.is_dir() else "there is no such folder"
             raise CatalogueError(f"{self.path} is no {kind}: {reason}") from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise CatalogueError(f"{file} cannot be read: {error}") from error
         if not isinstance(manifest, dict) or manifest.get("format") != kind:
             raise CatalogueError(f"{file} does not describe a {kind}")

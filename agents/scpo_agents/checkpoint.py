@@ -78,8 +78,8 @@ def load_config_of(folder: Path) -> TrainConfig:
     if found is None:
         raise CheckpointError(f"{folder} is no checkpoint: it has no {_CONFIG}")
     try:
-        return parse_config(json.loads((found / _CONFIG).read_text()))
-    except (ValueError, ConfigError) as error:
+        return parse_config(json.loads((found / _CONFIG).read_text("utf-8")))
+    except (ValueError, ConfigError, RecursionError) as error:
         raise CheckpointError(f"{found / _CONFIG} is damaged: {error}") from error
 
 

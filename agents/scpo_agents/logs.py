@@ -75,7 +75,7 @@ def read_metrics(path: Path) -> Iterator[dict[str, float]]:
         for line in file:
             try:
                 yield json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 return
 
 

@@ -107,7 +107,7 @@ class OpenAIPolicy:
                     break
             except (OSError, http.client.HTTPException) as error:
                 why = str(error)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise EndpointError(f"{self._base}{path} answered with no JSON: {error}") from error
             if attempt < self._retries:
                 time.sleep(0.5 * 2**attempt)

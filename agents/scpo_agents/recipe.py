@@ -38,7 +38,7 @@ def load_config(recipe: Path | None, overrides: Iterable[str] = ()) -> TrainConf
     if recipe is not None:
         recipe = find_recipe(recipe)
         try:
-            tree = yaml.safe_load(recipe.read_text()) or {}
+            tree = yaml.safe_load(recipe.read_text("utf-8")) or {}
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise ConfigError(f"{recipe} is not YAML: {error}") from error
         if not isinstance(tree, dict):

@@ -214,8 +214,8 @@ def _settings(folder: Path) -> dict[str, Any]:
         path = folder / name / "config.json"
         if path.exists():
             try:
-                settings = _flat(json.loads(path.read_text()))
-            except (ValueError, AttributeError) as error:
+                settings = _flat(json.loads(path.read_text("utf-8")))
+            except (ValueError, AttributeError, RecursionError) as error:
                 raise RunError(f"{path} is damaged: {error}") from error
             return {key: value for key, value in settings.items() if key not in _APART}
     return {}

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
@@ -43,7 +43,7 @@ from scpo_agents.matchers import make_matcher
 from scpo_agents.metrics import Clock, Tally, TimedPolicy, count_advantages, count_groups
 from scpo_agents.processes import Processes
 from scpo_agents.recipe import agent_settings
-from scpo_envs.credit import Advantages, advantages
+from scpo_envs.credit import Advantages, advantages, with_rewards
 from scpo_envs.credit.estimators.registry import find_estimator
 from scpo_envs.policies import collect
 from scpo_envs.rollouts import Rollout, RolloutGroup, Step, write_groups
@@ -202,10 +202,7 @@ class Trainer:
     def _judge(self, groups: Sequence[RolloutGroup]) -> Advantages:
         """Advantages of this process's groups."""
         own = self.config.advantage
-        if own.reward == "success":
-            groups = [_success_only(group) for group in groups]
-        if own.invalid_penalty:
-            groups = [_penalised(group, own.invalid_penalty) for group in groups]
+        groups = [with_rewards(group, own.reward, own.invalid_penalty) for group in groups]
         if find_estimator(own.estimator).siblings or self.processes.count == 1:
             every, before = list(groups), 0
         else:  # an estimator that compares groups with each other has to see all of them
@@ -407,30 +404,6 @@ class Trainer:
         timed = {f"time/{phase}": seconds[phase] for phase in ("act", "env", "credit", "update")}
         other = total - sum(timed.values())
         return {**timed, "time/other": other, "time/total": total, "time/steps_per_second": played.steps / total}
-
-
-def _success_only(group: RolloutGroup) -> RolloutGroup:
-    """A group whose one reward is a success's, at its last step."""
-    rollouts = []
-    for one in group.rollouts:
-        steps = [replace(step, reward=0.0) for step in one.steps]
-        if steps and one.won:
-            steps[-1].reward = group.success_reward
-        rollouts.append(replace(one, steps=steps))
-    return replace(group, rollouts=rollouts)
-
-
-def _penalised(group: RolloutGroup, share: float) -> RolloutGroup:
-    """A group whose actions that were not admissible cost a share of the success reward."""
-    fine = share * group.success_reward
-    rollouts = []
-    for one in group.rollouts:
-        steps = [
-            step if step.info.get("valid_action", True) else replace(step, reward=step.reward - fine)
-            for step in one.steps
-        ]
-        rollouts.append(replace(one, steps=steps))
-    return replace(group, rollouts=rollouts)
 
 
 def _bare(group: RolloutGroup) -> RolloutGroup:

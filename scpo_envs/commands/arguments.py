@@ -24,6 +24,6 @@ def keyword_arguments(pairs: Iterable[str]) -> dict[str, Any]:
             raise ValueError(f"{key!r} is given twice")
         try:
             arguments[key] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             arguments[key] = value
     return arguments

@@ -1,7 +1,7 @@
 """Credit assignment over groups of sibling rollouts: SCPO and its rivals, as pure functions.
 
 `scpo` finds the credit of failed steps, `shape` writes it into a copy of the group, `advantages`
-turns groups into advantages with one of many estimators.
+turns groups into advantages with one of many estimators, `with_rewards` says by what rewards.
 Nothing here knows an environment; no model library is imported before a matcher that needs it is made.
 """
 
@@ -21,6 +21,7 @@ from scpo_envs.credit.matchers import (
 )
 from scpo_envs.credit.orders import assignment_order
 from scpo_envs.credit.result import Credit, Matches, shape
+from scpo_envs.credit.rewards import with_rewards
 from scpo_envs.credit.texts import step_texts
 
 __all__ = [
@@ -44,4 +45,5 @@ __all__ = [
     "scpo",
     "shape",
     "step_texts",
+    "with_rewards",
 ]

@@ -289,12 +289,15 @@ def _neighbours(
     return (before, None) if passed else (None, None)
 
 
+_OF_EVERY_ESTIMATOR = ("omega", "gamma", "norm", "reward", "invalid_penalty")
+
+
 def _defaults(one: Opened, recompute: Recomputer) -> Options:
     """What the group was shaped with, else what the run was trained with, else the library's defaults."""
     trained = one.run.settings().get("advantage")
     trained = dict(trained) if isinstance(trained, dict) else {}
     if trained.get("estimator") != "scpo":
-        trained = {key: value for key, value in trained.items() if key in ("omega", "gamma", "norm")}
+        trained = {key: value for key, value in trained.items() if key in _OF_EVERY_ESTIMATOR}
     written = one.group.info.get("scpo")
     written = written if isinstance(written, dict) else {}
     inner = written.get("options")  # of a group that was saved here

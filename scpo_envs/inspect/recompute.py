@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scpo_envs.credit import Advantages, Credit, Matcher, advantages, scpo, shape
 from scpo_envs.credit.orders import ORDERS
 from scpo_envs.credit.references import REFERENCES
+from scpo_envs.credit.rewards import with_rewards
 from scpo_envs.inspect.matchers import DEFAULT, Offer
 from scpo_envs.rollouts import RolloutGroup
 
@@ -25,9 +26,16 @@ CHOICES = {
     "reference": REFERENCES,
     "credit": ("soft", "binary"),
     "norm": ("", "none", "std"),
+    "reward": ("env", "success"),
 }
 """The values of the options that have names."""
-BOUNDS = {"lam": (0.0, 1.0), "alpha": (0.0, 10.0), "omega": (0.0, 10.0), "gamma": (0.0, 1.0)}
+BOUNDS = {
+    "lam": (0.0, 1.0),
+    "alpha": (0.0, 10.0),
+    "omega": (0.0, 10.0),
+    "gamma": (0.0, 1.0),
+    "invalid_penalty": (0.0, 10.0),
+}
 """Least and greatest values of the others; lambda stays below 1."""
 ESTIMATORS = ("scpo", "gigpo", "grpo")
 """Whose advantages are compared."""
@@ -51,6 +59,7 @@ class Options:
         alpha, omega, gamma: See `credit.advantages`.
         order, rule, reference, credit: See `credit.scpo`.
         norm: "none" or "std"; empty is the estimator's own.
+        reward, invalid_penalty: See `credit.with_rewards`.
         matcher: A name of `scpo_envs.inspect.matchers.offers`.
     """
 
@@ -63,6 +72,8 @@ class Options:
     reference: str = "longest"
     credit: str = "soft"
     norm: str = ""
+    reward: str = "env"
+    invalid_penalty: float = 0.0
     matcher: str = DEFAULT
 
     def read(self, arguments: Mapping[str, str]) -> Options:
@@ -83,7 +94,8 @@ class Options:
         for name, value in values.items():
             if name in BOUNDS and value is not None:
                 low, high = BOUNDS[name]
-                if not (isinstance(value, int | float) and low <= value <= high) or (name == "lam" and value == high):
+                number = isinstance(value, int | float) and not isinstance(value, bool)
+                if not (number and low <= value <= high) or (name == "lam" and value == high):
                     raise ValueError(
                         f"{name} must be in [{low:g}, {high:g}{')' if name == 'lam' else ']'}, not {value}"
                     )
@@ -193,7 +205,8 @@ class Recomputer:
                 credit=options.credit,  # type: ignore[arg-type]
             )
             shaped = shape(group, credit, alpha=options.alpha)
-            return credit, shaped, {name: self._judge(shaped, name, options) for name in ESTIMATORS}
+            judged = with_rewards(shaped, options.reward, options.invalid_penalty)  # type: ignore[arg-type]
+            return credit, shaped, {name: self._judge(judged, name, options) for name in ESTIMATORS}
 
     def _judge(self, shaped: RolloutGroup, estimator: str, options: Options) -> Advantages:
         with warnings.catch_warnings():

@@ -78,8 +78,8 @@ class Run:
         """The settings that the run's checkpoint holds; empty where there is none to read."""
         for name in _CHECKPOINTS:
             try:
-                read = json.loads((self.folder / name / "config.json").read_text())
-            except (OSError, ValueError):
+                read = json.loads((self.folder / name / "config.json").read_text("utf-8"))
+            except (OSError, ValueError, RecursionError):
                 continue
             if isinstance(read, dict):
                 return read

@@ -97,7 +97,7 @@ class ShopApi:
                 time.sleep(_PAUSE * (attempt - 1))
             try:
                 status, answer = self._exchange(method, path, body)
-            except (OSError, http.client.HTTPException, ValueError) as error:
+            except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
                 self._connection.close()
                 problem = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
                 continue

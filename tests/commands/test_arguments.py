@@ -23,6 +23,10 @@ def test_json_is_read_as_json_and_the_rest_as_text() -> None:
     }
 
 
+def test_what_nests_too_deeply_for_json_is_text() -> None:
+    assert keyword_arguments(["a=" + "[" * 200_000]) == {"a": "[" * 200_000}
+
+
 @pytest.mark.parametrize("pair", ["split", "=x", "two words=1", ""])
 def test_other_forms_are_refused(pair: str) -> None:
     with pytest.raises(ValueError, match="KEY=VALUE"):

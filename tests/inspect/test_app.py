@@ -193,6 +193,10 @@ def test_settings_begin_with_those_of_the_run_and_of_the_group(run_folder: Path)
     one = Inspected(run_folder)
     options = one.client.get(one.place(5) + "/credit").json["options"]  # no credit is stored in its file
     assert (options["alpha"], options["omega"], options["lam"], options["order"]) == (0.25, 0.5, 0.7, "chronological")
+    judged = {"estimator": "grpo", "reward": "success", "invalid_penalty": 0.01}
+    (run_folder / "last" / "config.json").write_text(json.dumps({"advantage": judged}))
+    options = one.client.get(one.place(5) + "/credit").json["options"]
+    assert (options["reward"], options["invalid_penalty"]) == ("success", 0.01)
     for advantage in ({"estimator": "gigpo", "omega": 0.5, "alpha": 3}, {"estimator": ["scpo"], "matcher": [1]}, "x"):
         (run_folder / "last" / "config.json").write_text(json.dumps({"advantage": advantage}))
         options = one.client.get(one.place(5) + "/credit").json["options"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scpo_envs.credit import LexicalMatcher, advantages, scpo
+from scpo_envs.credit import LexicalMatcher, advantages, scpo, with_rewards
 from scpo_envs.inspect.matchers import offers
 from scpo_envs.inspect.recompute import BOUNDS, CHOICES, Options, Recomputer, check_work
 from scpo_envs.rollouts import RolloutGroup
@@ -28,6 +28,8 @@ settings = st.builds(
     reference=st.sampled_from(CHOICES["reference"]),
     credit=st.sampled_from(CHOICES["credit"]),
     norm=st.sampled_from(CHOICES["norm"]),
+    reward=st.sampled_from(CHOICES["reward"]),
+    invalid_penalty=st.floats(0, 1),
 )
 groups = st.lists(st.tuples(st.booleans(), st.sampled_from(WAYS)), min_size=2, max_size=5).map(
     lambda ways: RolloutGroup("task", [play(won, *actions) for won, actions in ways], success_reward=10.0)
@@ -45,8 +47,9 @@ def test_every_number_is_the_librarys(group: RolloutGroup, options: Options) -> 
     for told, match in zip(result["matches"], credit.matches, strict=True):
         assert told == {**match.to_dict(), "scores": match.scores.tolist()}
     common = {"omega": options.omega, "gamma": options.gamma, "alpha": options.alpha, "norm": options.norm or None}
+    judged = with_rewards(group, options.reward, options.invalid_penalty)  # type: ignore[arg-type]
     for name, more in (("scpo", {"matcher": LexicalMatcher(), **chosen}), ("gigpo", {}), ("grpo", {})):
-        expected = advantages([group], name, **common, **more)
+        expected = advantages([judged], name, **common, **more)
         for level in ("total", "episode", "step"):
             told = result["advantages"][name][level]
             assert told == [values.tolist() for values in getattr(expected, level)[0]], (name, level)
@@ -122,9 +125,11 @@ def test_options_of_files_are_taken_where_they_make_sense() -> None:
         "lam": 2,
         "gamma": "x",
         "rule": [],
+        "reward": "success",
+        "invalid_penalty": True,
     }
     options = Options().defaults_of(trained, {"alpha": 0.75, "lam": None, "reference": 3})
-    assert options == Options(alpha=0.75, omega=0.5, order="chronological")
+    assert options == Options(alpha=0.75, omega=0.5, order="chronological", reward="success")
 
 
 def test_bounds_are_those_of_the_library() -> None:

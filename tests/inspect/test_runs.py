@@ -33,6 +33,12 @@ def test_a_runs_folder_has_metrics_settings_and_iterations(run_folder: Path) -> 
     assert run.metrics and run.groups == 10 and run.settings()["seed"] == 3
 
 
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff", b"[" * 200_000])
+def test_settings_that_cannot_be_read_are_none(run_folder: Path, content: bytes) -> None:
+    (run_folder / "last" / "config.json").write_bytes(content)
+    assert next(iter(fresh(run_folder).runs.values())).settings() == {}
+
+
 def test_a_folder_of_runs_and_loose_files(run_folder: Path) -> None:
     write(run_folder.parent / "loose.jsonl", worked())
     (run_folder.parent / "results.jsonl").write_text('{"game": 1}\n')  # of an evaluation

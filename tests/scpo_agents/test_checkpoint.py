@@ -66,7 +66,7 @@ def test_killed_between_two_renamings_the_old_one_is_found(tmp_path: Path, confi
 
 
 @pytest.mark.parametrize("name", ["config.json", "scorer.pt", "trainer.pt"])
-@pytest.mark.parametrize("content", [b"", b"{}x", b"PK\x03\x04 damaged"])
+@pytest.mark.parametrize("content", [b"", b"{}x", b"PK\x03\x04 damaged", b"[" * 200_000])
 def test_damage_is_told_with_the_file(tmp_path: Path, config: Any, agent: Any, name: str, content: bytes) -> None:
     save_checkpoint(tmp_path / "last", agent, config, {"progress": {}})
     (tmp_path / "last" / name).write_bytes(content)

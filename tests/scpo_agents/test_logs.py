@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scpo_envs.credit import advantages
+from scpo_envs.inspect.matchers import offers
+from scpo_envs.inspect.recompute import Options, Recomputer
 from scpo_envs.rollouts import read_groups
 from tests.scpo_agents.conftest import small_config
 
@@ -19,12 +22,20 @@ from scpo_agents.processes import Processes
 from scpo_agents.trainer import Trainer
 
 
-def train(out: Path, *, resume: bool = False, iterations: int = 5, every: int = 2, estimator: str = "scpo") -> None:
+def train(
+    out: Path,
+    *,
+    resume: bool = False,
+    iterations: int = 5,
+    every: int = 2,
+    estimator: str = "scpo",
+    **judged: Any,
+) -> None:
     config = small_config(
         out,
         rollouts=every,
         update={"iterations": iterations},
-        advantage={"estimator": estimator},
+        advantage={"estimator": estimator, **judged},
         evaluate={"every": 0},
     )
     Trainer(config, Processes(), Display(config, None)).run(resume=resume)
@@ -44,6 +55,17 @@ def test_groups_of_every_nth_iteration_are_kept_as_they_were_judged(tmp_path: Pa
         for rollout, gains in zip(group.rollouts, total, strict=True):
             assert [step.info["advantage"] for step in rollout.steps] == pytest.approx(gains.tolist())
             assert all(step.credit is not None for step in rollout.steps)
+
+
+def test_the_inspector_finds_the_advantages_that_training_followed(tmp_path: Path) -> None:
+    judged = {"reward": "success", "invalid_penalty": 0.25}
+    train(tmp_path, iterations=2, **judged)
+    groups = list(read_groups(tmp_path / "rollouts" / "000002.jsonl"))
+    recompute, options = Recomputer(offers()), Options().defaults_of(judged)
+    for group in groups:
+        found = recompute(group, options)["advantages"]["scpo"]["total"]
+        for rollout, gains in zip(group.rollouts, found, strict=True):
+            assert [step.info["advantage"] for step in rollout.steps] == pytest.approx(gains)
 
 
 def test_a_resumed_run_keeps_what_it_would_have_kept(tmp_path: Path) -> None:

@@ -106,6 +106,7 @@ def test_a_failure_that_passes_is_tried_again(endpoint: StandIn, passing: Answer
         ([(400, {"error": "no such model"})], "status 400.*no such model"),
         ([(500, b"\xff")] * 4, "status 500"),
         ([(200, b"<html>")], "no JSON"),
+        ([(200, b"[" * 200_000)], "no JSON"),
         ([(200, {"choices": []})], "no chat completion"),
         ([(200, [1])], "no chat completion"),
     ],

@@ -103,9 +103,10 @@ def test_what_is_no_run_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="holds no run"):
         find_runs([tmp_path])
     run = write_run(tmp_path / "a", seed=0)
-    (run / "last" / "config.json").write_text("[")
-    with pytest.raises(RunError, match=r"config\.json is damaged"):
-        find_runs([run])
+    for damage in ("[", "[]", "[" * 200_000):
+        (run / "last" / "config.json").write_text(damage)
+        with pytest.raises(RunError, match=r"config\.json is damaged"):
+            find_runs([run])
     (run / "metrics.jsonl").write_text("")
     with pytest.raises(RunError, match="has measured nothing yet"):
         find_runs([run])

@@ -82,10 +82,11 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
         say(b'{"half": ', length=100),
         say(b"<html>a proxy's page</html>"),
         say(b"[]"),
+        say(b"[" * 200_000),
         say(b'{"error": {"message": "full"}}', 503),
         say(b"{}", 502),
     ],
-    ids=["hangs up", "breaks off", "no JSON", "no object", "full", "bad gateway"],
+    ids=["hangs up", "breaks off", "no JSON", "no object", "too deep", "full", "bad gateway"],
 )
 def test_a_request_that_fails_is_repeated_but_not_for_ever(trouble: Answer, connect: Connect) -> None:
     with answering(trouble, trouble, say(b'{"well": 1}')) as (url, asked):

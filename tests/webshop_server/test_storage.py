@@ -108,7 +108,7 @@ def test_a_place_without_a_manifest_is_refused(tmp_path: Path) -> None:
         Folder(tmp_path, KIND, VERSION)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"format": "other"}', b"\xff\xfe"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"format": "other"}', b"\xff\xfe", b"[" * 200_000])
 def test_a_foreign_manifest_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / MANIFEST).write_bytes(content)
     with pytest.raises(CatalogueError, match=r"manifest\.json"):

@@ -113,7 +113,7 @@ def _open_results(out: Path, header: Mapping[str, Any], stack: contextlib.ExitSt
                     _check_header(out, record, header)
                 else:
                     results.append(Result(**record))
-            except (json.JSONDecodeError, TypeError) as error:
+            except (json.JSONDecodeError, TypeError, RecursionError) as error:
                 raise EvaluationFileError(f"{out}, line {number}: not a result: {error}") from error
         file = stack.enter_context(open(out, "r+", buffering=1))
         file.truncate(file.seek(len(whole[: whole.rfind("\n") + 1].encode())))

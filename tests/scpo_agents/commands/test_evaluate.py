@@ -60,7 +60,7 @@ def test_results_of_another_evaluation_are_kept_and_refused(tmp_path: Path, caps
     assert out.read_bytes() == before
 
 
-@pytest.mark.parametrize("text", ["[1]\n", '{"schema": "other/1"}\n', "not json\n"])
+@pytest.mark.parametrize("text", ["[1]\n", '{"schema": "other/1"}\n', "not json\n", "[" * 200_000 + "\n"])
 def test_a_file_that_is_none_of_ours_is_refused_and_kept(
     tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
