@@ -15,7 +15,7 @@ from importlib.metadata import entry_points
 from typing import Any, Protocol
 
 import numpy as np
-from gymnasium.vector import VectorEnv
+from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from scpo_envs.rollouts import RolloutGroup
@@ -115,11 +115,13 @@ def collect(
 
     Raises:
         TypeError: The vector env is no `GroupVectorEnv`.
-        ValueError: Fewer groups are asked for than are played at once.
+        ValueError: Fewer groups are asked for than are played at once, or the vector env resets them itself.
     """
     base = venv.unwrapped
     if not isinstance(base, GroupVectorEnv):
         raise TypeError(f"collect needs a GroupVectorEnv, as gym.make_vec gives, not {base}")
+    if base.metadata["autoreset_mode"] is not AutoresetMode.DISABLED:
+        raise ValueError("collect resets groups itself: make the vector env with autoreset_mode=AutoresetMode.DISABLED")
     count, size = base.num_groups, base.group_size
     if groups is not None and groups < count:
         raise ValueError(f"the vector env plays {count} groups at once; collect at least as many, not {groups}")
@@ -164,9 +166,12 @@ def _turns(
 ) -> list[Turn]:
     """The siblings that await an action, with what they need to know."""
     awaiting = base.running if only is None else base.running & only
-    columns = [(key, values) for key, values in infos.items() if not key.startswith("_")]
+    # as lists, of which single entries are taken several times as fast
+    columns = [
+        (key, values.tolist(), infos[f"_{key}"].tolist()) for key, values in infos.items() if not key.startswith("_")
+    ]
     turns = []
     for sibling in np.flatnonzero(awaiting).tolist():
-        info = {key: values[sibling] for key, values in columns if infos[f"_{key}"][sibling]}
+        info = {key: values[sibling] for key, values, has in columns if has[sibling]}
         turns.append(Turn(sibling, first is not None and bool(first[sibling]), observations[sibling], info))
     return turns

@@ -8,6 +8,7 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
+from gymnasium.vector import AutoresetMode
 
 import scpo_envs  # noqa: F401  (registers the ids)
 from scpo_envs import policies
@@ -86,6 +87,8 @@ def test_a_policy_that_forgets_a_turn_is_an_error() -> None:
 def test_too_few_groups_and_other_vector_envs_are_refused() -> None:
     with pytest.raises(ValueError, match="3 groups at once"):
         list(collect(venv(), Scripted(), groups=2))
+    with pytest.raises(ValueError, match=r"collect resets groups itself: .*autoreset_mode=AutoresetMode.DISABLED"):
+        list(collect(venv(size=1, autoreset_mode=AutoresetMode.SAME_STEP), Scripted(), groups=3))
     with pytest.raises(TypeError, match="GroupVectorEnv"):
         list(collect(gym.make_vec("CartPole-v1", num_envs=2), Scripted()))
 
