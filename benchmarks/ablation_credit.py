@@ -1,10 +1,11 @@
 """Whether SCPO's credit goes to steps that help, and what GiGPO leaves of it: the two halves of its ablation explained.
 
     python benchmarks/ablation_credit.py --policy checkpoint:runs/ablation/warm-start/start
+    python benchmarks/ablation_credit.py --world webshop --policy checkpoint:runs/ablation/webshop/gigpo/seed-0/last
 
-Groups are played in training games as in `benchmarks/ablation.py`. A planner that knows everything then says of every
-step of a failed rollout whether it brought the game nearer to its goal, in commands still needed. (Looking for an
-object where it is not counts as no help, though an agent that does not know better has to look.)
+Groups are played in training games as in `benchmarks/ablation.py`. On ALFWorld a planner that knows everything then
+says of every step of a failed rollout whether it brought the game nearer to its goal, in commands still needed.
+(Looking for an object where it is not counts as no help, though an agent that does not know better has to look.)
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import tyro
-from ablation import METHODS  # beside this file
+from ablation import METHODS, World  # beside this file
 from numpy.typing import NDArray
 from rich import box
 from rich.console import Console
@@ -25,44 +26,53 @@ from rich.table import Table
 from scpo_envs.alfworld.engine import State
 from scpo_envs.alfworld.games import open_games
 from scpo_envs.alfworld.planner import plan
-from scpo_envs.credit import StepTable, advantages
+from scpo_envs.credit import StepTable, advantages, with_rewards
 from scpo_envs.credit.estimators.anchors import anchor_ids
 from scpo_envs.policies import collect, make_policy
 from scpo_envs.rollouts import RolloutGroup
 
 Floats = NDArray[np.float64]
 CREDITING = [name for name in METHODS if name.startswith("scpo")]
+ENVS: Mapping[World, dict[str, Any]] = {
+    "alfworld": {"id": "SCPO-ALFWorld-v0", "max_episode_steps": 30},
+    "webshop": {"id": "SCPO-WebShop-v0"},
+}
+"""What is played in each world: as the ablation trains."""
+
 LOST = 10**6
 """Commands still needed where a goal cannot be reached any more."""
 
 
 def main(
     policy: str = "checkpoint:runs/ablation/warm-start/start",
+    world: World = "alfworld",
     groups: int = 96,
-    max_steps: int = 30,
     seed: int = 500,
     gammas: tuple[float, ...] = (0.9, 0.95, 0.99),
     alphas: tuple[float, ...] = (0.1, 0.5),
 ) -> None:
-    """Play, and print two tables.
+    """Play, and print what became of the credit.
 
     Args:
         policy: Who plays.
+        world: Where.
         groups: Groups of 8 siblings.
-        max_steps: Steps after which an episode is cut.
         seed: Decides the games and the policy's choices.
         gammas: Discounts to try.
         alphas: Weights of the credit to try.
     """
-    venv = gym.make_vec("SCPO-ALFWorld-v0", num_envs=128, group_size=8, split="train", max_episode_steps=max_steps)
+    venv = gym.make_vec(**ENVS[world], num_envs=128, group_size=8, split="train")
     with closing(venv):
         played = list(collect(venv, make_policy(policy, seed=seed), groups=groups, seed=seed))
-    mixed = [group for group in played if group.successes and group.failures]
+    mixed = [with_rewards(group, "success") for group in played if group.successes and group.failures]
+    if not mixed:
+        raise SystemExit(f"none of {len(played)} groups has both outcomes: let another policy play than {policy}")
     console = Console(width=200)
     failed = sum(len(group.failures) for group in mixed)
     console.print(f"{len(played)} groups, {len(mixed)} with both outcomes, in these {failed} failed rollouts\n")
-    console.print(whom(mixed))
-    console.print()
+    if world == "alfworld":
+        console.print(whom(mixed))
+        console.print()
     console.print(where(mixed))
     console.print(effect(mixed, gammas, alphas))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,11 @@ import pytest
 pytest.importorskip("torch", reason="needs the extra train")
 
 from scpo_envs.credit import advantages, scpo
-from scpo_envs.credit.estimators.registry import ESTIMATORS, register_estimator
 from tests.benchmarks import benchmark
 from tests.credit.helpers import group, letter_matcher, rollout
 
 ablation = benchmark("ablation")
-
-
-@pytest.fixture(autouse=True)
-def control() -> Iterator[None]:
-    """The control is an estimator while these tests run."""
-    register_estimator("scpo_random", step_level=True)(ablation.scpo_random)
-    yield
-    del ESTIMATORS["scpo_random"]
+pytestmark = pytest.mark.usefixtures("control")
 
 
 SMALL = {
