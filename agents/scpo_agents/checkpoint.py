@@ -98,13 +98,25 @@ def check_resumable(config: TrainConfig) -> None:
         )
 
 
+def check_beginning(config: TrainConfig) -> None:
+    """Refuse a run that begins with no checkpoint, or with what clearing its folder would remove.
+
+    Raises:
+        CheckpointError: `start` is none or is damaged, or `start` or `clone.rollouts` lies there.
+    """
+    for key, path in (("start", config.start), ("clone.rollouts", config.clone.rollouts)):
+        if path is not None and any(path.resolve().is_relative_to(one.resolve()) for one in _folders(config.out)):
+            raise CheckpointError(
+                f"{key}={path} lies in what this run itself writes into {config.out}; out=FOLDER chooses another place"
+            )
+    if config.start is not None:
+        load_config_of(config.start)
+
+
 def clear_run(out: Path) -> None:
     """Remove what a run has written into its folder, and nothing else."""
-    for name in ("start", "best", "last"):
-        for suffix in ("", ".new", ".old"):
-            shutil.rmtree(out / (name + suffix), ignore_errors=True)
-    for name in (BOARD, ROLLOUTS):
-        shutil.rmtree(out / name, ignore_errors=True)
+    for folder in _folders(out):
+        shutil.rmtree(folder, ignore_errors=True)
     (out / METRICS).unlink(missing_ok=True)
 
 
@@ -151,6 +163,12 @@ def load_state(folder: Path) -> dict[str, Any]:
     except _DAMAGE as error:
         raise CheckpointError(f"{path} is damaged: {_first_line(error)}") from error
     return state
+
+
+def _folders(out: Path) -> list[Path]:
+    """The folders that a run writes into its own."""
+    checkpoints = [out / (name + suffix) for name in ("start", "best", "last") for suffix in ("", ".new", ".old")]
+    return [*checkpoints, out / BOARD, out / ROLLOUTS]
 
 
 def _first_line(error: Exception) -> str:

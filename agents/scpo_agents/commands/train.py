@@ -36,7 +36,7 @@ def train(
         import torch  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("training", "train") from error
-    from scpo_agents.checkpoint import check_resumable, clear_run, find_checkpoint
+    from scpo_agents.checkpoint import check_beginning, check_resumable, clear_run, find_checkpoint
     from scpo_agents.display import Display
     from scpo_agents.processes import Processes
     from scpo_agents.trainer import Trainer
@@ -50,12 +50,15 @@ def train(
             f"{config.out} holds a run already: --resume goes on with it, --overwrite replaces it, "
             "out=FOLDER chooses another place"
         )
-    processes.wait()
-    if processes.first and not resume:
-        clear_run(config.out)
-    processes.wait()
+    else:
+        check_beginning(config)
     try:
-        ended = Trainer(config, processes, display).run(resume=resume)
+        trainer = Trainer(config, processes, display)  # what it refuses costs no earlier run
+        processes.wait()
+        if processes.first and not resume:
+            clear_run(config.out)
+        processes.wait()
+        ended = trainer.run(resume=resume)
     finally:
         processes.close()
     display.end()

@@ -59,6 +59,28 @@ def test_an_earlier_run_is_not_replaced_by_accident(
 
 
 @pytest.mark.parametrize(
+    ("override", "word"),
+    [
+        ("groups.tasks=999", "groups.tasks=999"),
+        ("start=nowhere", "nowhere is no checkpoint"),
+        ("start={out}/last", "start="),
+        ("start={out}/../run/best", "start="),
+        ("clone.rollouts={out}/rollouts/000001.jsonl", "clone.rollouts="),
+    ],
+)
+def test_a_run_that_cannot_begin_replaces_none(
+    recipe: Path, tmp_path: Path, override: str, word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    arguments = ["train", str(recipe), f"out={out}", "update.iterations=1", "rollouts=1"]
+    assert main(arguments) == 0
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert main([*arguments, "--overwrite", override.format(out=out)]) == 1
+    assert word in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
     ("arguments", "word"),
     [
         (["update.lrr=1"], "update.lrr"),
