@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ class LLMAgent:
         self.model, self.tokenizer = make_model(config, seed=seed, folder=source)
         self.module: Any = self.model.module
         self.chat = Chat(self.tokenizer, _ends(self.module))
-        self.trie = lru_cache(maxsize=2**14)(self._make_trie)
+        self.trie = lru_cache(maxsize=2**14)(partial(_make_trie, self.chat))  # a reference shares it, but no weights
         self._actor: LanguageModel | None = None
 
     @classmethod
@@ -98,9 +98,6 @@ class LLMAgent:
             raise ValueError("its vocabulary is another one")
         load_weights(folder / _FOLDER, self.model)
 
-    def _make_trie(self, menu: tuple[str, ...]) -> Trie:
-        return Trie([self.chat.command(command) for command in menu])
-
     def _acting_model(self) -> LanguageModel:
         """The model to generate with: itself, or a copy in what is computed in where all weights are kept in more."""
         if self.model.dtype == torch.float32 or self.config.lora_rank:
@@ -138,6 +135,10 @@ class LLMAgent:
                 decision.log_probs = np.zeros(1, np.float32)
             decisions.append(decision)
         return decisions
+
+
+def _make_trie(chat: Chat, menu: tuple[str, ...]) -> Trie:
+    return Trie([chat.command(command) for command in menu])
 
 
 def _ends(module: Any) -> list[int]:

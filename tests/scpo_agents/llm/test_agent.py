@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +200,15 @@ def test_weights_that_do_not_fit_are_refused(toy: str, tmp_path: Path) -> None:
     make_agent(vocabulary=120).save(tmp_path / "..")
     with pytest.raises(ValueError, match="vocabulary"):
         make_agent().load(tmp_path / "..")
+
+
+def test_a_reference_keeps_no_other_model_alive(toy: str) -> None:
+    agent = make_agent(reply="choose")
+    agent.trie(("look", "wait"))
+    reference, module = agent.reference(), weakref.ref(agent.module)
+    del agent
+    gc.collect()
+    assert module() is None and reference.trie(("look", "wait")).command(0) is None
 
 
 @PEFT
