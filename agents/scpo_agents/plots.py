@@ -168,7 +168,9 @@ def _phases(settings: Sequence[Setting]) -> Panel:
         lines = [[line for run in setting.runs for line in run.iterations] for setting in settings]
         left, few = np.zeros(len(settings)), len(settings) < 6
         for phase, colour in _PHASES.items():
-            seconds = np.array([np.mean([line.get(f"time/{phase}", 0.0) for line in own]) for own in lines])
+            seconds = np.array(
+                [np.mean([line.get(f"time/{phase}", 0.0) for line in own]) if own else 0.0 for own in lines]
+            )
             ax.barh(range(len(settings)), seconds, 0.6, left=left, color=colour, label=phase)
             left += seconds
         ax.set_title("time of an iteration, by phase")

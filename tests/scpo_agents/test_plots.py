@@ -63,6 +63,15 @@ def test_what_was_not_measured_has_no_panel(tmp_path: Path) -> None:
 
 
 @slow
+def test_a_run_that_has_only_begun_stands_beside_others(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    write_run(tmp_path / "a", seed=0)
+    write_run(tmp_path / "b", seed=0, iterations=0, update__lr=0.5)
+    found = texts(plot_runs(group_runs(find_runs([tmp_path])), tmp_path / "a.svg"))
+    assert "lr=0.001" in found and "lr=0.5" in found and "time of an iteration" in found
+
+
+@slow
 @pytest.mark.parametrize(("suffix", "magic"), [(".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")])
 def test_the_suffix_decides_the_format(runs: Path, suffix: str, magic: bytes) -> None:
     pytest.importorskip("matplotlib")
