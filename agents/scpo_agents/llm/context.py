@@ -176,7 +176,7 @@ class Growing:
         full = self._ids is not None
         prompt = self._window.prompt(observation, commands)
         self._ids = prompt.ids
-        return prompt._replace(cut=full)
+        return prompt._replace(cut=full or prompt.cut)
 
     def replied(self, prompt: Prompt, ids: Sequence[int], observation: str, action: str) -> None:
         """Append the reply."""

@@ -104,8 +104,9 @@ def test_a_window_that_does_not_fit_shows_less_history_first_and_is_counted() ->
     assert prompt.cut and f"You see: room 4 {'x' * 90}" in "".join(map(chr, prompt.ids))
 
 
-def test_a_prompt_that_cannot_fit_loses_its_beginning() -> None:
-    prompt = Window(chat(), config(max_context=300), "t").prompt("y" * 5000 + " the end", ("look",))
+@pytest.mark.parametrize("kind", CONTEXTS.values())
+def test_a_prompt_that_cannot_fit_loses_its_beginning_and_is_counted(kind: Any) -> None:
+    prompt = kind(chat(), config(max_context=300), "t").prompt("y" * 5000 + " the end", ("look",))
     assert prompt.cut and len(prompt.ids) == 200 and "".join(map(chr, prompt.ids)).endswith("look\x03\na:")
 
 
