@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 
-from scpo_agents.environments import games_of
+from scpo_agents.environments import arguments_for, games_of
 from scpo_agents.evaluate import spread
 from scpo_envs.policies import RandomPolicy, collect
 
@@ -87,9 +87,11 @@ def tokenizer_of(words: Sequence[str]) -> PreTrainedTokenizerFast:
 
 
 def _texts(env: str) -> Iterator[str]:
-    """What an environment says in some episodes of random play, each text once."""
+    """What an environment says in some episodes of random play in its train split."""
     games = spread(tuple(games_of(env, "train", {})), EPISODES)
-    venv = gym.make_vec(env, num_envs=min(32, len(games)), group_size=1, sampler=games)
+    venv = gym.make_vec(
+        env, num_envs=min(32, len(games)), group_size=1, sampler=games, **arguments_for(env, "train", {})
+    )
     with closing(venv):
         for group in collect(venv, RandomPolicy(seed=0), seed=0):
             yield from _said(group.instruction, group.rollouts[0].steps)

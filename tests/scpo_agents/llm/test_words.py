@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import gymnasium as gym
 import pytest
 
 from scpo_agents.llm.words import SPECIAL, TAGS, tokenizer_of, vocabulary
+from scpo_envs.vector import group_vector_entry_point
+from tests.toy import ToyEnv
 
 
 def test_the_words_of_a_world_are_in_its_vocabulary_and_made_alike_each_time(toy: str) -> None:
@@ -19,6 +24,25 @@ def test_the_most_frequent_words_are_kept(toy: str) -> None:
     whole = vocabulary((toy,), 10_000)
     assert vocabulary((toy,), len(whole) - 5) == whole[:-5]
     assert set(vocabulary((toy,), 16)) < set(whole)  # what words are spelled with is never left out
+
+
+class SplitToy(ToyEnv):
+    """A toy world whose own default split is not the one that is trained on."""
+
+    def __init__(self, split: str = "test", **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.game_ids = tuple(game for game in self.game_ids if ("brass" in game) == (split == "train"))
+
+
+def test_the_train_split_is_read_whatever_the_worlds_own_default(toy: str) -> None:
+    name = "SplitToy-v0"
+    gym.register(name, SplitToy, vector_entry_point=group_vector_entry_point(name), max_episode_steps=12)
+    try:
+        words = vocabulary((name,), 500)
+    finally:
+        del gym.registry[name]
+        vocabulary.cache_clear()
+    assert {"vault", "key"} <= set(words)
 
 
 def test_a_world_that_does_not_exist_is_named() -> None:
