@@ -14,7 +14,7 @@ import torch
 from scpo_agents.agent import Agent, agent_kind
 from scpo_agents.config import TrainConfig
 from scpo_agents.logs import BOARD, METRICS, ROLLOUTS
-from scpo_agents.recipe import ConfigError, agent_settings, parse_config, plain
+from scpo_agents.recipe import ConfigError, agent_settings, flat, parse_config, plain
 from scpo_envs.errors import ScpoError
 
 _CONFIG, _STATE = "config.json", "trainer.pt"
@@ -89,7 +89,7 @@ def check_resumable(config: TrainConfig) -> None:
     Raises:
         CheckpointError: There is no checkpoint to go on from, or settings differ; the message names them.
     """
-    before, now = (_flat(plain(one)) for one in (load_config_of(config.out / "last"), config))
+    before, now = (flat(plain(one)) for one in (load_config_of(config.out / "last"), config))
     changed = [key for key in sorted(before.keys() | now.keys()) if before.get(key) != now.get(key)]
     if wrong := [key for key in changed if not key.startswith(_FREE)]:
         raise CheckpointError(
@@ -173,14 +173,3 @@ def _folders(out: Path) -> list[Path]:
 
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
-
-
-def _flat(tree: Mapping[str, Any], where: str = "") -> dict[str, Any]:
-    """Nested sections as `section.key`."""
-    flat: dict[str, Any] = {}
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{where}{key}.")
-        else:
-            flat[where + key] = value
-    return flat

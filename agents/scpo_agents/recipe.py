@@ -119,6 +119,14 @@ def plain(config: Any) -> dict[str, Any]:
     return tree
 
 
+def flat(tree: Mapping[str, Any], where: str = "") -> dict[str, Any]:
+    """Nested sections as `section.key`, empty ones left out."""
+    found: dict[str, Any] = {}
+    for key, value in tree.items():
+        found |= flat(value, f"{where}{key}.") if isinstance(value, Mapping) else {where + key: value}
+    return found
+
+
 def build(kind: type[T], tree: Any, where: str = "") -> T:
     """Fill a dataclass from a mapping, section by section.
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scpo_agents.logs import METRICS, read_metrics
+from scpo_agents.recipe import flat
 from scpo_envs.errors import ScpoError
 
 _APART = ("seed", "out", "threads", "save_every", "env.workers")
@@ -214,18 +215,11 @@ def _settings(folder: Path) -> dict[str, Any]:
         path = folder / name / "config.json"
         if path.exists():
             try:
-                settings = _flat(json.loads(path.read_text("utf-8")))
+                settings = flat(json.loads(path.read_text("utf-8")))
             except (ValueError, AttributeError, RecursionError) as error:
                 raise RunError(f"{path} is damaged: {error}") from error
             return {key: value for key, value in settings.items() if key not in _APART}
     return {}
-
-
-def _flat(tree: Mapping[str, Any], where: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in tree.items():
-        flat |= _flat(value, f"{where}{key}.") if isinstance(value, dict) else {where + key: value}
-    return flat
 
 
 def _text(value: Any) -> str:
