@@ -20,8 +20,11 @@ def attention(tree: Tree) -> NDArray[np.bool_]:
 
 def depths(tree: Tree) -> NDArray[np.int64]:
     """How far below the prompt's last token each inner node lies, the first ones 0, shape (n,)."""
-    result: NDArray[np.int64] = attention(tree).sum(1) - 1
-    return result
+    below = np.zeros(len(tree.tokens), dtype=np.int64)
+    for node, parent in enumerate(tree.parents):  # parents come first
+        if parent >= 0:
+            below[node] = below[parent] + 1
+    return below
 
 
 def command_log_probs(tree: Tree, root: torch.Tensor, inner: torch.Tensor, count: int) -> torch.Tensor:

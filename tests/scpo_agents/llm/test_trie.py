@@ -88,3 +88,12 @@ def test_the_attention_of_a_tree_is_along_its_branches() -> None:
     expected = [[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1]]
     assert np.array_equal(attention(tree), np.array(expected, dtype=bool))
     assert depths(tree).tolist() == [0, 1, 1, 0]
+
+
+@given(COMMANDS)
+def test_a_node_attends_to_as_many_as_it_is_deep(commands: list[tuple[int, ...]]) -> None:
+    pytest.importorskip("torch", reason="trees are laid out beside torch's tensors: pip install 'scpo-envs[llm]'")
+    from scpo_agents.llm.trees import attention, depths
+
+    tree = Trie(commands).tree
+    assert depths(tree).tolist() == (attention(tree).sum(1) - 1).tolist()
