@@ -205,8 +205,10 @@ def _read(folder: Path) -> Run:
     lines = list(read_metrics(folder / METRICS))
     if not lines:
         raise RunError(f"{folder / METRICS} is empty: the run has measured nothing yet")
-    evaluations = [line for line in lines if any(key.startswith("eval/") for key in line)]
-    iterations = [line for line in lines if line not in evaluations]
+    iterations: list[dict[str, float]] = []
+    evaluations: list[dict[str, float]] = []
+    for line in lines:
+        (evaluations if any(key.startswith("eval/") for key in line) else iterations).append(line)
     return Run(folder, _settings(folder), iterations, evaluations)
 
 
