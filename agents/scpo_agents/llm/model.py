@@ -189,7 +189,7 @@ def read_tokenizer(source: str | Path) -> PreTrainedTokenizerBase:
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
     settings = Path(source) / "tokenizer_config.json"
-    plain = settings.exists() and json.loads(settings.read_text()).get("tokenizer_class") in _PLAIN_TOKENIZERS
+    plain = settings.exists() and json.loads(settings.read_text("utf-8")).get("tokenizer_class") in _PLAIN_TOKENIZERS
     kind: Any = PreTrainedTokenizerFast if plain else AutoTokenizer
     tokenizer: PreTrainedTokenizerBase = kind.from_pretrained(str(source))
     return tokenizer
