@@ -19,13 +19,13 @@ class Inspected:
     """A library and a client of its application."""
 
     def __init__(self, path: Path) -> None:
-        self.library = Library(path)
-        self.library.refresh()
-        self.client: FlaskClient = create_app(self.library).test_client()
+        self.served = Library(path)
+        self.served.refresh()
+        self.client: FlaskClient = create_app(self.served).test_client()
 
     @property
     def run(self) -> Run:
-        return next(iter(self.library.runs.values()))
+        return next(iter(self.served.runs.values()))
 
     def place(self, line: int = 1, file: int = 0) -> str:
         """The address of a group."""

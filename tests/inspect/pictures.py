@@ -34,7 +34,7 @@ def main(out: Path, run: Path | None = None) -> None:
         played = write(Path(folder, "alfworld.jsonl"), *play())
         driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
         with serving(played) as one:
-            found = next(iter(one.library.runs.values()))
+            found = next(iter(one.served.runs.values()))
             place = f"{one.url}runs/{found.id}/groups"
             group = f"{place}/{next(iter(found.files))}/3"
             take(driver, place, out / "inspector-groups.png", DESKTOP)

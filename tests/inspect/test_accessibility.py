@@ -36,7 +36,7 @@ def test_pages_have_no_serious_fault(
     resize(browser, size)
     prefer(browser, scheme)
     with serving(run_folder.parent) as one:
-        loose, mine = one.library.runs.values()
+        loose, mine = one.served.runs.values()
         groups = f"runs/{mine.id}/groups"
         group = f"{groups}/{next(iter(mine.files))}/1"
         pages = [

@@ -121,11 +121,11 @@ def test_what_is_written_meanwhile_is_shown(tmp_path: Path) -> None:
     line = worked().to_json() + "\n"
     with open(path, "a") as file:
         file.write(line[:200])
-    one.library.refresh()
+    one.served.refresh()
     assert len(rows(one.groups())) == 1 and one.client.get("/state").json["revision"] == before["revision"]
     with open(path, "a") as file:
         file.write(line[200:])
-    one.library.refresh()
+    one.served.refresh()
     assert len(rows(one.groups())) == 2 and one.client.get("/state").json["revision"] > before["revision"]
 
 
@@ -134,11 +134,11 @@ def test_a_group_that_was_replaced_is_not_shown_as_another(tmp_path: Path) -> No
     one = Inspected(path)
     path.write_text("x" * 10)
     assert one.client.get(one.place(2)).status_code == 404
-    one.library.refresh()
+    one.served.refresh()
     page = one.client.get(one.place(2))
     assert page.status_code == 404 and "may have been replaced" in page.text
     path.unlink()
-    one.library.refresh()
+    one.served.refresh()
     assert one.client.get("/").status_code == 200
 
 
@@ -206,7 +206,7 @@ def test_settings_begin_with_those_of_the_run_and_of_the_group(run_folder: Path)
         '{"advantage": {"estimator": "scpo", "omega": 0.5, "alpha": 0.25}}'
     )
     write(run_folder / "rollouts" / "000010.jsonl", shaped(worked()))
-    one.library.refresh()
+    one.served.refresh()
     options = one.client.get(one.place(1) + "/credit").json["options"]
     assert (options["alpha"], options["omega"], options["lam"]) == (0.5, 0.5, 0.85)
 

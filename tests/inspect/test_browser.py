@@ -56,7 +56,7 @@ def run(run_folder: Path) -> Iterator[Serving]:
 
 
 def group_url(one: Serving, line: int = 1, file: int = -1, run: int = 0) -> str:
-    found = list(one.library.runs.values())[run]
+    found = list(one.served.runs.values())[run]
     return f"{one.url}runs/{found.id}/groups/{list(found.files)[file]}/{line}"
 
 
@@ -289,8 +289,8 @@ def test_the_heat_map_tells_of_the_cell_under_the_pointer(driver: Any, run: Serv
 def test_everything_is_reached_with_keys(driver: Any, run: Serving) -> None:
     from selenium.webdriver.common.keys import Keys
 
-    run_id = next(iter(run.library.runs))
-    visit(driver, f"{run.url}runs/{run_id}/groups?file={list(run.library.runs[run_id].files)[-1]}")
+    run_id = next(iter(run.served.runs))
+    visit(driver, f"{run.url}runs/{run_id}/groups?file={list(run.served.runs[run_id].files)[-1]}")
     for key in ("j", Keys.ARROW_DOWN, "j", "k"):
         press(driver, key)
     assert driver.switch_to.active_element.text == "heat apple number 0."
@@ -344,7 +344,7 @@ def test_a_deep_link_opens_at_its_step(driver: Any, run: Serving) -> None:
 
 
 def test_lists_follow_what_is_written(driver: Any, run: Serving, run_folder: Path) -> None:
-    run_id = next(iter(run.library.runs))
+    run_id = next(iter(run.served.runs))
     visit(driver, f"{run.url}runs/{run_id}/groups?sort=won")
     press(driver, "j")
     cursor = driver.switch_to.active_element.get_attribute("href")
@@ -416,7 +416,7 @@ def test_pages_fit_their_window_and_need_nothing_from_outside(
 ) -> None:
     resize(driver, size)
     prefer(driver, scheme)
-    run_id = next(iter(run.library.runs))
+    run_id = next(iter(run.served.runs))
     for url in (f"{run.url}runs/{run_id}", f"{run.url}runs/{run_id}/groups", group_url(run), f"{run.url}nothing"):
         visit(driver, url)
         assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth"), url
