@@ -38,6 +38,7 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 _NEIGHBOUR_SECONDS = 0.3
+_OF_EVERY_ESTIMATOR = ("omega", "gamma", "norm", "reward", "invalid_penalty")  # settings that are not SCPO's alone
 
 
 class Opened(NamedTuple):
@@ -287,9 +288,6 @@ def _neighbours(
         elif holds:
             before = item
     return (before, None) if passed else (None, None)
-
-
-_OF_EVERY_ESTIMATOR = ("omega", "gamma", "norm", "reward", "invalid_penalty")
 
 
 def _defaults(one: Opened, recompute: Recomputer) -> Options:
