@@ -2,23 +2,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
-from scpo_envs.errors import SiblingMismatchError, UnknownGameError
+from scpo_envs.errors import SiblingMismatchError
 from scpo_envs.vector import GroupVectorEnv
 from tests.toy import STEP_LIMIT, ToyEnv, make_perilous, make_toy
 from tests.vector.play import Players, make_expert_toy, play_out, transcript
-
-
-@pytest.fixture
-def venv() -> GroupVectorEnv:
-    """Three groups of four siblings."""
-    return GroupVectorEnv(make_expert_toy, num_envs=12, group_size=4)
 
 
 def winning(venv: GroupVectorEnv, info: dict[str, Any]) -> list[Any]:
@@ -236,101 +229,6 @@ def test_the_success_reward_is_what_the_environment_pays(scale: float) -> None:
     assert info["rollouts"][0].success_reward == scale == info["rollouts"][0].rollouts[0].total_reward
 
 
-# Resets
-
-
-def test_a_mask_resets_whole_groups_and_leaves_the_others_alone(venv: GroupVectorEnv) -> None:
-    venv.reset(seed=0)
-    observations, _, _, _, info = venv.step(["open vault"] * 4 + ["look"] * 8)
-    options = {"reset_mask": info["group_done"], "task_type": "jade"}
-    kept = dict(options)
-    after, fresh = venv.reset(options=options)
-    assert options == kept  # never mutated
-    assert after[4:] == observations[4:] and after[0] != observations[0]
-    assert set(fresh["task_type"][:4]) == {"jade"}
-    assert fresh["admissible_commands"][5] == info["admissible_commands"][5]
-    assert fresh["active"].all() and venv.running.all()
-    _, _, _, _, info = venv.step(["look"] * 12)
-    assert info["active"].all()
-
-
-def test_a_reset_in_mid_episode_forgets_the_unfinished_rollouts(venv: GroupVectorEnv) -> None:
-    venv.reset(seed=0)
-    venv.step(["look"] * 12)
-    venv.reset()
-    _, _, _, _, info = venv.step(["open vault"] * 12)
-    assert [len(rollout) for group in info["rollouts"][::4] for rollout in group.rollouts] == [1] * 12
-
-
-@pytest.mark.parametrize(
-    ("mask", "error", "message"),
-    [
-        (np.arange(12) < 5, ValueError, r"cuts groups \[1\]"),
-        (np.zeros(12, bool), ValueError, "selects no group"),
-        (np.ones(11, bool), ValueError, r"shape \(12,\)"),
-        (np.ones((3, 4), bool), ValueError, r"shape \(12,\)"),
-        (np.ones(12, int), TypeError, "booleans, not int64"),
-        ("all", TypeError, "booleans"),
-    ],
-)
-def test_a_bad_mask_is_refused_and_changes_nothing(
-    venv: GroupVectorEnv, mask: Any, error: type[Exception], message: str
-) -> None:
-    observations, info = venv.reset(seed=0)
-    with pytest.raises(error, match=message):
-        venv.reset(options={"reset_mask": mask})
-    assert len(play_out(venv, observations, info)) == 3
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"games": ["toy/jade/01"]}, ValueError, "each of 3 groups, not 1"),
-        ({"games": "abc"}, TypeError, "not the str 'abc'"),
-        ({"games": [None] * 3, "game": "toy/jade/01"}, ValueError, "both 'games'"),
-        ({"games": [None, "nowhere", None]}, UnknownGameError, "nowhere"),
-    ],
-)
-def test_bad_games_are_refused(venv: GroupVectorEnv, options: Any, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        venv.reset(seed=0, options=options)
-
-
-def test_a_reset_that_fails_costs_only_its_own_groups_their_episode(venv: GroupVectorEnv) -> None:
-    venv.reset(seed=0)
-    venv.step(["look"] * 12)
-    mask = np.arange(12) < 4
-    with pytest.raises(UnknownGameError) as caught:
-        venv.reset(options={"reset_mask": mask, "games": ["nowhere", None, None]})
-    assert caught.value.__notes__ == [
-        "raised in game 'nowhere' by sibling 0 (group 0), resetting with seed "
-        f"{int(np.random.SeedSequence(0, spawn_key=(0, 1)).generate_state(1)[0])}"
-    ]
-    with pytest.raises(ResetNeeded, match=r"groups \[0\]"):
-        venv.step(["look"] * 12)
-    venv.reset(options={"reset_mask": mask})
-    _, _, _, _, info = venv.step(["open vault"] * 12)
-    assert [[len(rollout) for rollout in group.rollouts] for group in info["rollouts"][::4]] == [
-        [1] * 4,
-        [2] * 4,
-        [2] * 4,
-    ]
-    assert info["rollouts"][0].info["episode"] == 1  # the failed reset was not counted
-
-
-def test_a_step_before_the_first_reset_or_a_masked_first_reset_needs_a_reset(venv: GroupVectorEnv) -> None:
-    with pytest.raises(ResetNeeded):
-        venv.step(["look"] * 12)
-    with pytest.raises(ResetNeeded, match="leave out"):
-        venv.reset(options={"reset_mask": np.arange(12) < 4})
-
-
-@pytest.mark.parametrize("seed", [-1, "7", 1.5])
-def test_a_bad_seed_is_refused(venv: GroupVectorEnv, seed: Any) -> None:
-    with pytest.raises((TypeError, gym.error.Error)):
-        venv.reset(seed=seed)
-
-
 # Actions
 
 
@@ -511,71 +409,3 @@ def test_an_info_that_lacks_what_groups_need_is_refused_by_name(key: str) -> Non
     with pytest.raises(ValueError, match=f"'{key}'"):
         venv.reset(seed=0)
         venv.step(["open vault"])
-
-
-# Covering every game
-
-
-@pytest.mark.parametrize(("games", "groups"), [(16, 4), (10, 4), (3, 5), (1, 1)])
-def test_cover_visits_each_game_exactly_once(games: int, groups: int) -> None:
-    venv = GroupVectorEnv(
-        lambda: make_toy(expert=True, num_games=games), num_envs=2 * groups, group_size=2, sampler="cover"
-    )
-    observations, info = venv.reset(seed=1)
-    players, visited = Players(2 * groups), []
-    while venv.running.any():
-        observations, _, _, _, info = venv.step(players(venv, observations, info))
-        visited += [(int(info["group"][at]), info["rollouts"][at]) for at in np.flatnonzero(info["_rollouts"])]
-        if info["group_done"].any():
-            observations, info = venv.reset(options={"reset_mask": info["group_done"]})
-            assert not (info["exhausted"] & info["active"]).any()
-    assert info["exhausted"].all()
-    ids = make_toy(num_games=games).unwrapped.game_ids  # type: ignore[attr-defined]
-    assert sorted(group.task for _, group in visited) == sorted(ids)
-    for group, rollouts in visited:  # whatever the pace of the groups
-        assert rollouts.task == ids[rollouts.info["episode"] * groups + group]
-
-
-def test_cover_begins_anew_with_a_seed_and_refuses_named_games() -> None:
-    venv = GroupVectorEnv(lambda: make_toy(num_games=3), num_envs=2, sampler="cover")
-    assert venv.reset(seed=0)[1]["game"].tolist() == ["toy/brass/00", "toy/jade/01"]
-    _, info = venv.reset()
-    assert info["game"].tolist() == ["toy/brass/02", None] and info["exhausted"].tolist() == [False, True]
-    _, info = venv.reset()
-    assert info["exhausted"].all() and not venv.running.any()
-    assert "game" not in info
-    assert venv.reset(seed=0)[1]["game"].tolist() == ["toy/brass/00", "toy/jade/01"]
-    for options in ({"games": [None, None]}, {"game": "toy/brass/00"}):
-        with pytest.raises(ValueError, match="cover"):
-            venv.reset(options=options)
-
-
-def test_a_sampler_of_ids_covers_these_games_in_their_order() -> None:
-    ids = ("toy/brass/02", "toy/brass/00", "toy/jade/01", "toy/brass/02")
-    venv = GroupVectorEnv(lambda: make_toy(num_games=4), num_envs=3, sampler=ids)
-    assert venv.reset(seed=0)[1]["game"].tolist() == list(ids[:3])
-    _, info = venv.reset()
-    assert info["game"].tolist() == [ids[3], None, None] and info["exhausted"].tolist() == [False, True, True]
-    with pytest.raises(ValueError, match="no games"):
-        GroupVectorEnv(make_toy, num_envs=1, sampler=())
-
-
-def test_cover_ends_by_itself_with_same_step_autoreset() -> None:
-    venv = GroupVectorEnv(lambda: make_toy(num_games=5), num_envs=2, sampler="cover", autoreset_mode="SameStep")
-    venv.reset(seed=0)
-    tasks = []
-    while venv.running.any():
-        _, _, _, _, info = venv.step(["open vault"] * 2)
-        tasks += [group.task for group in info["rollouts"][info["_rollouts"]]]
-    assert tasks == [f"toy/{'brass' if index % 2 == 0 else 'jade'}/{index:02d}" for index in range(5)]
-    assert info["exhausted"].all()
-
-
-def test_cover_needs_an_environment_that_names_its_games() -> None:
-    class Nameless(ToyEnv):
-        def __init__(self) -> None:
-            super().__init__()
-            self.game_ids = ()
-
-    with pytest.raises(ValueError, match="game_ids"):
-        GroupVectorEnv(Nameless, num_envs=1, sampler="cover")
