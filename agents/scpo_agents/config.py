@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from scpo_envs.credit.rewards import Reward
+
 REST = {"rest": True}
 """Marks the field of a section that takes the keys which the section itself does not name."""
 
@@ -102,7 +104,7 @@ class AdvantageConfig:
     estimator: str = "scpo"
     """A name in `scpo_envs.credit.ESTIMATORS`."""
 
-    reward: Literal["env", "success"] = "env"
+    reward: Reward = "env"
     """What is judged: the environment's rewards, or the success reward for a success and nothing else, as
     where a shop pays for purchases that are partly right."""
 

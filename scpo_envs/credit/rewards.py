@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, get_args
 
 from scpo_envs.rollouts import Rollout, RolloutGroup, Step
 
@@ -23,14 +23,15 @@ def with_rewards(group: RolloutGroup, reward: Reward = "env", invalid_penalty: f
     Raises:
         ValueError: There is no such reward.
     """
-    if reward not in ("env", "success"):
+    if reward not in get_args(Reward):
         raise ValueError(f"reward={reward!r} is unknown: use 'env' or 'success'")
     if reward == "env" and not invalid_penalty:
         return group
-    fine = invalid_penalty * group.success_reward
+    success = group.success_reward
+    fine = invalid_penalty * success
     rollouts = []
     for rollout in group.rollouts:
-        paid = [step.reward for step in rollout.steps] if reward == "env" else _at_the_end(rollout, group)
+        paid = [step.reward for step in rollout.steps] if reward == "env" else _at_the_end(rollout, success)
         steps = [
             replace(step, reward=pay - (0.0 if _is_valid(step) else fine))
             for step, pay in zip(rollout.steps, paid, strict=True)
@@ -39,11 +40,11 @@ def with_rewards(group: RolloutGroup, reward: Reward = "env", invalid_penalty: f
     return replace(group, rollouts=rollouts)
 
 
-def _at_the_end(rollout: Rollout, group: RolloutGroup) -> list[float]:
+def _at_the_end(rollout: Rollout, success_reward: float) -> list[float]:
     """The success reward at the last step of a success, else nothing."""
     paid = [0.0] * len(rollout.steps)
     if paid and rollout.won:
-        paid[-1] = group.success_reward
+        paid[-1] = success_reward
     return paid
 
 

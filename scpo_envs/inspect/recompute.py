@@ -8,7 +8,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scpo_envs.credit import Advantages, Credit, Matcher, advantages, scpo, shape
 from scpo_envs.credit.orders import ORDERS
 from scpo_envs.credit.references import REFERENCES
-from scpo_envs.credit.rewards import with_rewards
+from scpo_envs.credit.rewards import Reward, with_rewards
 from scpo_envs.inspect.matchers import DEFAULT, Offer
 from scpo_envs.rollouts import RolloutGroup
 
@@ -26,7 +26,7 @@ CHOICES = {
     "reference": REFERENCES,
     "credit": ("soft", "binary"),
     "norm": ("", "none", "std"),
-    "reward": ("env", "success"),
+    "reward": get_args(Reward),
 }
 """The values of the options that have names."""
 BOUNDS = {
