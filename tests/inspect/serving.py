@@ -19,7 +19,7 @@ from scpo_envs.inspect.server import Server
 class Serving:
     """A running inspector: what it shows, where, and a client beside it."""
 
-    library: Library
+    served: Library
     url: str
     client: FlaskClient
 
